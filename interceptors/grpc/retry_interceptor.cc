@@ -1,0 +1,123 @@
+#include "redial/grpc/retry_interceptor.h"
+
+#include <grpc/support/log.h>
+
+#include <utility>
+
+#include "redial/core/inherited_deadline.h"
+#include "redial/grpc/child_attempt.h"
+#include "redial/grpc/scoped_call_options.h"
+#include "redial/grpc/unary_call.h"
+
+namespace redial {
+namespace {
+
+using grpc::experimental::ClientInterceptorFactoryInterface;
+using grpc::experimental::ClientRpcInfo;
+using grpc::experimental::Interceptor;
+
+// The shell that gRPC owns and deletes with the ClientContext.
+class RetryInterceptor final : public Interceptor {
+ public:
+  explicit RetryInterceptor(std::shared_ptr<UnaryCall> call)
+      : call_(std::move(call)) {}
+
+  void Intercept(
+      grpc::experimental::InterceptorBatchMethods* methods) override {
+    call_->Intercept(methods);
+  }
+
+ private:
+  const std::shared_ptr<UnaryCall> call_;
+};
+
+// The call that a redial factory on this thread saw last. A second redial on
+// the same channel would multiply the attempts: it finds its call here.
+struct LastSeen {
+  const grpc::ClientContext* context = nullptr;
+  const grpc::ChannelInterface* channel = nullptr;
+  const ChannelRuntime* runtime = nullptr;
+};
+thread_local LastSeen last_seen;
+
+bool IsNested(ClientRpcInfo* info, const ChannelRuntime* runtime) {
+  const bool nested = last_seen.context == info->client_context() &&
+                      last_seen.channel == info->channel() &&
+                      last_seen.runtime != runtime;
+  if (nested) {
+    gpr_log(GPR_ERROR,
+            "redial: there are two redial layers on the channel to '%s'; the "
+            "inner one does nothing",
+            runtime->target().c_str());
+    return true;
+  }
+  last_seen = {info->client_context(), info->channel(), runtime};
+  return false;
+}
+
+class WrappedFactory final : public ClientInterceptorFactoryInterface {
+ public:
+  WrappedFactory(std::unique_ptr<ClientInterceptorFactoryInterface> factory,
+                 bool in_children)
+      : factory_(std::move(factory)), in_children_(in_children) {}
+
+  Interceptor* CreateClientInterceptor(ClientRpcInfo* info) override {
+    if (!in_children_ && ChildBeingCreated(info) != nullptr) {
+      return NewPassThrough();
+    }
+    Interceptor* const made = factory_->CreateClientInterceptor(info);
+    return made != nullptr ? made : NewPassThrough();
+  }
+
+ private:
+  const std::unique_ptr<ClientInterceptorFactoryInterface> factory_;
+  const bool in_children_;
+};
+
+}  // namespace
+
+Interceptor* RetryInterceptorFactory::NoInterceptor() const {
+  return factories_behind_ ? NewPassThrough() : nullptr;
+}
+
+Interceptor* RetryInterceptorFactory::CreateClientInterceptor(
+    ClientRpcInfo* info) {
+  if (ChildAttempt* const child = ChildBeingCreated(info)) {
+    return child->owner() == runtime_.get() ? NewChildPlaceholder(child)
+                                            : NoInterceptor();
+  }
+  if (IsNested(info, runtime_.get())) return NoInterceptor();
+  absl::optional<PendingCallOptions> options =
+      TakeCallOptions(info->client_context());
+  if (info->type() != ClientRpcInfo::Type::UNARY) return NoInterceptor();
+  std::shared_ptr<const MethodEntry> entry = runtime_->Find(info->method());
+  const InheritedDeadline* inherited = CurrentInheritedDeadline();
+  if (inherited != nullptr && inherited->deadline.is_infinite() &&
+      inherited->server_call == nullptr) {
+    inherited = nullptr;
+  }
+  if (entry->policy == nullptr && !options.has_value() &&
+      inherited == nullptr && !runtime_->closed().has_value()) {
+    return NoInterceptor();
+  }
+  const bool interceptors_behind =
+      factories_behind_ ||
+      grpc::internal::g_global_client_interceptor_factory != nullptr;
+  return new RetryInterceptor(std::make_shared<UnaryCall>(
+      runtime_, std::move(entry), std::move(options), inherited,
+      interceptors_behind, info));
+}
+
+std::unique_ptr<ClientInterceptorFactoryInterface> PerCallFactory(
+    std::unique_ptr<ClientInterceptorFactoryInterface> factory) {
+  return std::make_unique<WrappedFactory>(std::move(factory),
+                                          /*in_children=*/false);
+}
+
+std::unique_ptr<ClientInterceptorFactoryInterface> PerAttemptFactory(
+    std::unique_ptr<ClientInterceptorFactoryInterface> factory) {
+  return std::make_unique<WrappedFactory>(std::move(factory),
+                                          /*in_children=*/true);
+}
+
+}  // namespace redial

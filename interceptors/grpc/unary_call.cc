@@ -1,0 +1,668 @@
+#include "redial/grpc/unary_call.h"
+
+#include <grpc/grpc.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "redial/core/idempotency.h"
+#include "redial/grpc/deadline_scope.h"
+#include "redial/grpc/grpc_clock.h"
+#include "redial/grpc/grpc_outcome.h"
+#include "redial/grpc/private_access.h"
+
+namespace redial {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+
+bool Has(grpc::experimental::InterceptorBatchMethods* batch,
+         InterceptionHookPoints hook) {
+  return batch->QueryInterceptionHookPoint(hook);
+}
+
+bool IsPostStage(grpc::experimental::InterceptorBatchMethods* batch) {
+  return Has(batch, InterceptionHookPoints::POST_RECV_INITIAL_METADATA) ||
+         Has(batch, InterceptionHookPoints::POST_RECV_MESSAGE) ||
+         Has(batch, InterceptionHookPoints::POST_RECV_STATUS) ||
+         Has(batch, InterceptionHookPoints::POST_SEND_MESSAGE);
+}
+
+// A stub that asks for initial metadata alone may wait for it before it asks
+// for the answer. The callback reactor asks for both at once: its second batch
+// comes within this time.
+constexpr absl::Duration InitialMetadataPatience() {
+  return absl::Milliseconds(5);
+}
+
+bool CarriesMetadata(const SendMetadata& metadata, const std::string& name) {
+  return !metadata.empty() && metadata.find(name) != metadata.end();
+}
+
+}  // namespace
+
+UnaryCall::UnaryCall(std::shared_ptr<ChannelRuntime> runtime,
+                     std::shared_ptr<const MethodEntry> entry,
+                     absl::optional<PendingCallOptions> options,
+                     const InheritedDeadline* inherited,
+                     bool interceptors_behind,
+                     grpc::experimental::ClientRpcInfo* info)
+    : runtime_(std::move(runtime)),
+      entry_(std::move(entry)),
+      options_(std::move(options)),
+      info_(info),
+      interceptors_behind_(interceptors_behind),
+      caller_deadline_(
+          InstantFromTimespec(info->client_context()->raw_deadline())),
+      start_(GrpcNow()) {
+  setup_.policy = entry_->policy;
+  if (options_.has_value()) {
+    setup_.policy = options_->options.ApplyTo(entry_->policy);
+    setup_.operation = options_->options.operation();
+    setup_.idempotent_override = options_->options.idempotent();
+  }
+  if (setup_.policy != nullptr && setup_.policy->retry.has_value()) {
+    setup_.throttle = entry_->throttle;
+  }
+  setup_.random = runtime_->random();
+  setup_.start = start_;
+  setup_.caller_deadline = caller_deadline_;
+  setup_.idempotency = entry_->idempotency;
+  if (inherited != nullptr &&
+      (setup_.policy == nullptr || setup_.policy->inherit_deadline)) {
+    setup_.inherited_deadline = inherited->deadline;
+    inherited_server_call_ = inherited->server_call;
+  }
+}
+
+UnaryCall::~UnaryCall() = default;
+
+// ---- The queue. ----
+
+void UnaryCall::Post(Event event) {
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    queue_.push_back(std::move(event));
+    if (working_) return;
+    working_ = true;
+  }
+  WorkOff();
+}
+
+void UnaryCall::WorkOff() {
+  // The caller may delete its context, and with it the last other reference,
+  // as soon as it is told.
+  const std::shared_ptr<UnaryCall> self = shared_from_this();
+  while (true) {
+    std::vector<Event> events;
+    {
+      const std::lock_guard<std::mutex> lock(mu_);
+      if (queue_.empty()) {
+        working_ = false;
+        return;
+      }
+      events.swap(queue_);
+    }
+    for (Event& event : events) Handle(&event);
+  }
+}
+
+void UnaryCall::Handle(Event* event) {
+  switch (event->kind) {
+    case Event::Kind::kStart:
+      return OnStart(event->batch);
+    case Event::Kind::kNativeDone:
+      return OnNativeDone(event->batch);
+    case Event::Kind::kStatusBatch:
+      return OnStatusBatch(event->batch);
+    case Event::Kind::kInitialBatch:
+      return OnInitialBatch(event->batch);
+    case Event::Kind::kInitialExpired:
+      return OnInitialExpired();
+    case Event::Kind::kChildDone:
+      return OnChildDone(event->child, event->status);
+    case Event::Kind::kWake:
+      return OnWake(event->wait_number);
+    case Event::Kind::kEnd:
+      return OnEnd(event->cause);
+  }
+}
+
+// ---- What gRPC tells. ----
+
+void UnaryCall::Intercept(Batch* batch) {
+  if (Has(batch, InterceptionHookPoints::PRE_SEND_CANCEL)) {
+    return OnCallerCancel();
+  }
+  if (Has(batch, InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+    response_ = batch->GetRecvMessage();
+    return Post(MakeEvent(Event::Kind::kStart, batch));
+  }
+  if (Has(batch, InterceptionHookPoints::PRE_RECV_STATUS)) {
+    if (Has(batch, InterceptionHookPoints::PRE_RECV_MESSAGE)) {
+      response_ = batch->GetRecvMessage();
+    }
+    return Post(MakeEvent(Event::Kind::kStatusBatch, batch));
+  }
+  if (Has(batch, InterceptionHookPoints::PRE_RECV_INITIAL_METADATA)) {
+    return Post(MakeEvent(Event::Kind::kInitialBatch, batch));
+  }
+  if (!owned_) {
+    if (Has(batch, InterceptionHookPoints::POST_RECV_STATUS)) {
+      return Post(MakeEvent(Event::Kind::kNativeDone, batch));
+    }
+    if (!IsPostStage(batch) && batch->GetRecvMessage() != nullptr) {
+      response_ = batch->GetRecvMessage();
+    }
+  }
+  batch->Proceed();
+}
+
+void UnaryCall::OnCallerCancel() {
+  // The canceller holds its context's lock: nothing may be done here that could
+  // finish the call. Another thread works the event off.
+  Event event = MakeEvent(Event::Kind::kEnd, nullptr);
+  event.cause = EndCause::kCaller;
+  const std::lock_guard<std::mutex> lock(mu_);
+  queue_.push_back(std::move(event));
+  if (working_ || kick_ != nullptr) return;
+  kick_ = std::make_unique<Timer>(
+      start_, [self = shared_from_this()](bool) { self->Kick(); });
+}
+
+void UnaryCall::Kick() {
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    kick_ = nullptr;
+    if (working_) return;
+    working_ = true;
+  }
+  WorkOff();
+}
+
+void UnaryCall::End(EndCause cause) {
+  Event event = MakeEvent(Event::Kind::kEnd, nullptr);
+  event.cause = cause;
+  Post(std::move(event));
+}
+
+UnaryCall::Event UnaryCall::MakeEvent(Event::Kind kind, Batch* batch) {
+  Event event;
+  event.kind = kind;
+  event.batch = batch;
+  return event;
+}
+
+void UnaryCall::OnStart(Batch* batch) {
+  start_batch_ = batch;
+  live_metadata_ = batch->GetSendInitialMetadata();
+  open_ = true;
+  call_id_ = runtime_->CallStarted();
+  PrepareMetadata();
+  machine_.emplace(std::move(setup_));
+  if (machine_->may_retry() || NeedsOwnedFirst()) {
+    KeepRequest(batch);
+    if (interceptors_behind_) {
+      kept_metadata_ = *live_metadata_;
+      metadata_kept_ = true;
+    }
+  }
+  if (runtime_->observer() != nullptr) {
+    runtime_->observer()->OnCallStart(Info());
+  }
+  CallMachine::Actions actions;
+  const absl::optional<EndCause> closed = runtime_->closed();
+  if (closed.has_value()) machine_->End(*closed, start_, &actions);
+  if (ended_early_.has_value()) machine_->End(*ended_early_, start_, &actions);
+  machine_->Start(start_, &actions);
+  Perform(&actions);
+  start_batch_ = nullptr;
+}
+
+void UnaryCall::PrepareMetadata() {
+  const MethodPolicy* policy = setup_.policy.get();
+  if (!live_metadata_->empty()) {
+    // Of another call's, forwarded by accident: this is a first attempt.
+    if (policy != nullptr)
+      live_metadata_->erase(policy->previous_attempts_name);
+    live_metadata_->erase(kGrpcPreviousAttemptsName);
+  }
+  static const IdempotencyKeyPolicy* const kNoKey = new IdempotencyKeyPolicy;
+  const IdempotencyKeyPolicy& key_policy =
+      policy != nullptr ? policy->key : *kNoKey;
+  const absl::optional<std::string> none;
+  const absl::optional<std::string>& wanted =
+      options_.has_value() ? options_->options.idempotency_key() : none;
+  const bool in_metadata = CarriesMetadata(*live_metadata_, key_policy.name);
+  if (!in_metadata && !wanted.has_value() && !key_policy.generate) return;
+  absl::StatusOr<std::string> key =
+      ChooseIdempotencyKey(key_policy, wanted, in_metadata, *setup_.random);
+  if (!key.ok()) {
+    setup_.refused = key.status();
+    return;
+  }
+  setup_.has_idempotency_key = true;
+  if (in_metadata) {
+    key_ = live_metadata_->find(key_policy.name)->second;
+    return;
+  }
+  key_ = *std::move(key);
+  live_metadata_->emplace(key_policy.name, key_);
+}
+
+void UnaryCall::KeepRequest(Batch* batch) {
+  if (!Has(batch, InterceptionHookPoints::PRE_SEND_MESSAGE)) return;
+  const grpc::ByteBuffer* bytes = batch->GetSerializedSendMessage();
+  const bool too_large =
+      machine_->may_retry() &&
+      bytes->Length() > machine_->max_retained_request_bytes();
+  if (too_large) {
+    replay_ = Replay::kTooLarge;
+    if (!NeedsOwnedFirst()) return;
+  }
+  request_ = *bytes;
+}
+
+bool UnaryCall::NeedsOwnedFirst() const {
+  if (machine_->deadline() + DeadlineSlack() < caller_deadline_) return true;
+  if (inherited_server_call_ != nullptr && HasPrivateAccess()) return true;
+  return machine_->may_retry() &&
+         (runtime_->mode() == DriverMode::kAlwaysOwned || !HasPrivateAccess());
+}
+
+void UnaryCall::OnStatusBatch(Batch* batch) {
+  status_batch_ = batch;
+  initial_timer_ = nullptr;
+  if (finish_.has_value()) return Answer();
+  if (!waiting_start_.has_value()) return;
+  const StartAttempt start = *waiting_start_;
+  waiting_start_ = absl::nullopt;
+  StartChild(start);
+}
+
+void UnaryCall::OnInitialBatch(Batch* batch) {
+  if (status_batch_ != nullptr || finish_.has_value()) {
+    initial_batch_ = batch;
+    return;
+  }
+  initial_batch_ = batch;
+  initial_timer_ = std::make_unique<Timer>(
+      GrpcNow() + InitialMetadataPatience(),
+      [self = shared_from_this()](bool fired) {
+        if (fired) {
+          self->Post(MakeEvent(Event::Kind::kInitialExpired, nullptr));
+        }
+      });
+}
+
+void UnaryCall::OnInitialExpired() {
+  if (status_batch_ != nullptr || initial_batch_ == nullptr) return;
+  // Handed over empty: what an attempt receives later cannot be added.
+  Batch* const batch = initial_batch_;
+  initial_batch_ = nullptr;
+  batch->Proceed();
+}
+
+void UnaryCall::OnNativeDone(Batch* batch) {
+  status_batch_ = batch;
+  native_timer_ = nullptr;
+  const grpc::Status& status = *batch->GetRecvStatus();
+  CallMachine::Actions actions;
+  const Instant now = GrpcNow();
+  if (status.ok()) {
+    machine_->AttemptDone(1, Outcome(), now, &actions);
+  } else {
+    const bool has_initial =
+        Has(batch, InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
+    if (native_timed_out_ != nullptr && native_timed_out_->load() &&
+        status.error_code() == grpc::StatusCode::CANCELLED) {
+      native_override_ = TimedOut();
+    }
+    GrpcOutcome mapped(
+        native_override_.has_value() ? *native_override_ : status,
+        *batch->GetRecvTrailingMetadata(),
+        has_initial ? batch->GetRecvInitialMetadata() : nullptr);
+    Outcome& outcome = mapped.outcome();
+    outcome.attempt_timed_out =
+        native_override_.has_value() && attempt_limit_is_own_;
+    outcome.headers_received = ReceivedHeaders(*info_->client_context());
+    outcome.handed_over = outcome.headers_received && !has_initial;
+    outcome.replay = ReplayOfFailed();
+    const absl::optional<EndCause> closed = runtime_->closed();
+    if (closed.has_value()) machine_->End(*closed, now, &actions);
+    machine_->AttemptDone(1, outcome, now, &actions);
+  }
+  ObserveAttemptEnd();
+  Perform(&actions);
+}
+
+Replay UnaryCall::ReplayOfFailed() {
+  if (!machine_->may_retry()) return Replay::kPossible;
+  if (replay_ == Replay::kPossible &&
+      !runtime_->codec()->Recognizes(response_)) {
+    replay_ = Replay::kUnknownMessageType;
+  }
+  if (runtime_->CoreRetries(info_->channel())) replay_ = Replay::kOneShot;
+  return replay_;
+}
+
+grpc::Status UnaryCall::TimedOut() const {
+  return grpc::Status(
+      grpc::StatusCode::DEADLINE_EXCEEDED,
+      attempt_limit_is_own_
+          ? absl::StrCat("attempt timeout of ",
+                         absl::FormatDuration(attempt_timeout_), " exceeded")
+          : "Deadline Exceeded");
+}
+
+void UnaryCall::OnChildDone(const std::shared_ptr<ChildAttempt>& child,
+                            const grpc::Status& status) {
+  if (child != child_ || machine_->finished()) return;
+  const Instant now = GrpcNow();
+  child_status_ = status;
+  if (attempt_limit_is_own_ && now + DeadlineSlack() >= attempt_limit_ &&
+      status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    child_status_ = TimedOut();
+  }
+  CallMachine::Actions actions;
+  if (child == nullptr) {
+    // Ended before it was begun: there was no response object yet.
+    Outcome outcome;
+    outcome.code = CanonicalCode(status.error_code());
+    outcome.replay = Replay::kUnknownMessageType;
+    machine_->AttemptDone(child_number_, outcome, now, &actions);
+  } else if (status.ok()) {
+    machine_->AttemptDone(child_number_, Outcome(), now, &actions);
+  } else {
+    GrpcOutcome mapped(child_status_,
+                       child->context().GetServerTrailingMetadata(),
+                       &child->context().GetServerInitialMetadata());
+    mapped.outcome().headers_received = ReceivedHeaders(child->context());
+    mapped.outcome().replay = ReplayOfFailed();
+    machine_->AttemptDone(child_number_, mapped.outcome(), now, &actions);
+  }
+  ObserveAttemptEnd();
+  Perform(&actions);
+}
+
+void UnaryCall::OnWake(int wait_number) {
+  if (wait_number != wait_number_) return;
+  CallMachine::Actions actions;
+  machine_->Wake(GrpcNow(), &actions);
+  Perform(&actions);
+}
+
+void UnaryCall::OnEnd(EndCause cause) {
+  if (!machine_.has_value()) {
+    if (!ended_early_.has_value()) ended_early_ = cause;
+    return;
+  }
+  CallMachine::Actions actions;
+  machine_->End(cause, GrpcNow(), &actions);
+  Perform(&actions);
+}
+
+// ---- What the machine wants. ----
+
+void UnaryCall::Perform(CallMachine::Actions* actions) {
+  for (CallMachine::Action& action : *actions) {
+    absl::visit([this](auto& wanted) { Do(wanted); }, action);
+  }
+}
+
+void UnaryCall::Do(const StartAttempt& start) {
+  wait_timer_ = nullptr;
+  parent_watch_ = nullptr;
+  attempt_limit_ = start.deadline;
+  attempt_timeout_ = start.timeout;
+  attempt_limit_is_own_ = start.timeout < absl::InfiniteDuration();
+  if (runtime_->observer() != nullptr) {
+    runtime_->observer()->OnAttemptStart(Info(), start.number, start.kind);
+  }
+  if (start.number > 1) return StartChild(start);
+  // A response object that no child can fill leaves the call to gRPC.
+  const bool unknown_type =
+      response_ != nullptr && !runtime_->codec()->Recognizes(response_);
+  if (!NeedsOwnedFirst() || unknown_type) return StartNative();
+  Hold();
+  Hijack();
+  waiting_start_ = start;
+}
+
+void UnaryCall::StartNative() {
+  if (attempt_limit_ + DeadlineSlack() < caller_deadline_) {
+    grpc_call* const call = info_->client_context()->c_call();
+    native_timed_out_ = std::make_shared<std::atomic<bool>>(false);
+    grpc_call_ref(call);
+    native_timer_ = std::make_unique<Timer>(
+        attempt_limit_, [call, flag = native_timed_out_](bool fired) {
+          if (fired) {
+            flag->store(true);
+            grpc_call_cancel(call, nullptr);
+          }
+          grpc_call_unref(call);
+        });
+  }
+  start_batch_->Proceed();
+}
+
+void UnaryCall::Hijack() {
+  owned_ = true;
+  // Runs Intercept again with the PRE_RECV hooks of this batch.
+  start_batch_->Hijack();
+}
+
+void UnaryCall::StartChild(const StartAttempt& start) {
+  child_number_ = start.number;
+  if (!runtime_->codec()->Recognizes(response_)) {
+    child_ = nullptr;
+    Event event = MakeEvent(Event::Kind::kChildDone, nullptr);
+    event.status = grpc::Status(
+        grpc::StatusCode::INTERNAL,
+        "redial cannot fill this response object: set ChannelOptions::codec");
+    return Post(std::move(event));
+  }
+  ChildAttempt::Setup setup;
+  setup.caller = info_->client_context();
+  setup.metadata = metadata_kept_ ? &kept_metadata_ : live_metadata_;
+  setup.previous_attempts = start.number - 1;
+  setup.previous_attempts_name = machine_->previous_attempts_name();
+  setup.deadline = start.deadline;
+  setup.server_call = static_cast<grpc_call*>(inherited_server_call_.get());
+  setup.request = request_;
+  setup.response = response_;
+  setup.codec = runtime_->codec();
+  setup.owner = runtime_.get();
+  child_ = std::make_shared<ChildAttempt>(setup);
+  child_->Start(
+      info_->channel(), entry_->method, info_->suffix_for_stats(),
+      [self = shared_from_this(), child = child_](grpc::Status status) {
+        Event event = MakeEvent(Event::Kind::kChildDone, nullptr);
+        event.child = child;
+        event.status = std::move(status);
+        self->Post(std::move(event));
+      });
+}
+
+void UnaryCall::Do(const WaitUntil& wait) {
+  Hold();
+  if (runtime_->observer() != nullptr) {
+    RetryScheduled scheduled;
+    scheduled.next_attempt = wait.next_attempt;
+    scheduled.wait = wait.wait;
+    scheduled.wait_from = wait.wait_from;
+    scheduled.because = machine_->ledger().attempts().back().outcome_class;
+    scheduled.code = machine_->ledger().attempts().back().code;
+    runtime_->observer()->OnRetryScheduled(Info(), scheduled);
+  }
+  const std::shared_ptr<UnaryCall> self = shared_from_this();
+  const int number = ++wait_number_;
+  wait_timer_ = std::make_unique<Timer>(wait.time, [self, number](bool fired) {
+    if (!fired) return;
+    Event event = MakeEvent(Event::Kind::kWake, nullptr);
+    event.wait_number = number;
+    self->Post(std::move(event));
+  });
+  grpc_call* server_call =
+      static_cast<grpc_call*>(inherited_server_call_.get());
+  if (server_call == nullptr) {
+    server_call = ServerCallOf(*info_->client_context());
+  }
+  if (server_call == nullptr) return;
+  parent_watch_ = std::make_unique<ParentWatch>(
+      info_->channel(), server_call, entry_->method,
+      [self](grpc::StatusCode code) {
+        self->End(code == grpc::StatusCode::DEADLINE_EXCEEDED
+                      ? EndCause::kParentDeadline
+                      : EndCause::kParent);
+      });
+}
+
+void UnaryCall::Do(const CancelAttempt& cancel) {
+  if (waiting_start_.has_value()) {
+    waiting_start_ = absl::nullopt;
+    child_ = nullptr;
+    child_number_ = cancel.number;
+    Event event = MakeEvent(Event::Kind::kChildDone, nullptr);
+    event.status =
+        grpc::Status(grpc::StatusCode::CANCELLED, "cancelled before it began");
+    return Post(std::move(event));
+  }
+  if (child_ != nullptr) return child_->Cancel();
+  // Native. Where the caller cancelled, gRPC does this itself.
+  grpc_call_cancel(info_->client_context()->c_call(), nullptr);
+}
+
+void UnaryCall::Do(const Finish& finish) {
+  finish_ = finish;
+  wait_timer_ = nullptr;
+  parent_watch_ = nullptr;
+  if (status_batch_ == nullptr && !owned_) {
+    // Refused before anything was sent.
+    Hijack();
+  }
+  if (status_batch_ != nullptr) Answer();
+}
+
+// ---- Telling the caller. ----
+
+void UnaryCall::Answer() {
+  Release();
+  ReportEnd();
+  if (owned_) {
+    FillOwned();
+  } else {
+    FillNative();
+  }
+  Batch* const initial = initial_batch_;
+  Batch* const status = status_batch_;
+  initial_batch_ = nullptr;
+  status_batch_ = nullptr;
+  if (open_) {
+    open_ = false;
+    runtime_->CallEnded();
+  }
+  if (initial != nullptr) initial->Proceed();
+  status->Proceed();
+}
+
+bool UnaryCall::ChildDecides() const {
+  return finish_->attempt != 0 && child_number_ == finish_->attempt;
+}
+
+void UnaryCall::FillStatus(Batch* batch) {
+  grpc::Status* const status = batch->GetRecvStatus();
+  if (finish_->attempt == 0) {
+    *status = GrpcStatus(finish_->status);
+    batch->GetRecvTrailingMetadata()->clear();
+  } else if (ChildDecides()) {
+    *status = child_status_;
+    GrpcMetadata* const trailers = batch->GetRecvTrailingMetadata();
+    trailers->clear();
+    if (child_ != nullptr) {
+      *trailers = child_->context().GetServerTrailingMetadata();
+    }
+  } else if (native_override_.has_value()) {
+    *status = *native_override_;
+  }
+  if (!status->ok() && machine_->explain_in_message()) {
+    *status = grpc::Status(
+        status->error_code(),
+        absl::StrCat(status->error_message(),
+                     " [redial: ", machine_->Report(GrpcNow()).Summary(), "]"),
+        status->error_details());
+  }
+}
+
+void UnaryCall::FillInitialMetadata(Batch* batch) {
+  GrpcMetadata* const headers = batch->GetRecvInitialMetadata();
+  headers->clear();
+  if (ChildDecides() && child_ != nullptr) {
+    *headers = child_->context().GetServerInitialMetadata();
+  }
+}
+
+void UnaryCall::FillNative() {
+  FillStatus(status_batch_);
+  if (finish_->attempt == 1) return;
+  if (Has(status_batch_, InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+    FillInitialMetadata(status_batch_);
+  }
+  if (ChildDecides() && child_status_.ok() && child_->got_message()) {
+    MarkMessageReceived(status_batch_, response_, &recv_failed_);
+  }
+}
+
+void UnaryCall::FillOwned() {
+  FillStatus(status_batch_);
+  if (initial_batch_ != nullptr) FillInitialMetadata(initial_batch_);
+  if (Has(status_batch_, InterceptionHookPoints::PRE_RECV_INITIAL_METADATA)) {
+    FillInitialMetadata(status_batch_);
+  }
+  const bool has_message = ChildDecides() && child_ != nullptr &&
+                           child_status_.ok() && child_->got_message();
+  if (!has_message &&
+      Has(status_batch_, InterceptionHookPoints::PRE_RECV_MESSAGE)) {
+    status_batch_->FailHijackedRecvMessage();
+  }
+}
+
+CallInfo UnaryCall::Info() const {
+  CallInfo info;
+  info.call_id = call_id_;
+  info.method = entry_->method;
+  info.target = runtime_->target();
+  return info;
+}
+
+void UnaryCall::ObserveAttemptEnd() {
+  if (runtime_->observer() == nullptr) return;
+  runtime_->observer()->OnAttemptEnd(Info(),
+                                     machine_->ledger().attempts().back());
+}
+
+void UnaryCall::ReportEnd() {
+  CallReport* const wanted = options_.has_value() ? options_->report : nullptr;
+  if (wanted == nullptr && runtime_->observer() == nullptr) return;
+  CallReport report = machine_->Report(GrpcNow());
+  report.method = entry_->method;
+  report.idempotency_key = key_;
+  if (runtime_->observer() != nullptr) {
+    runtime_->observer()->OnCallEnd(Info(), report);
+  }
+  if (wanted != nullptr) *wanted = std::move(report);
+}
+
+void UnaryCall::Hold() {
+  if (held_) return;
+  held_ = true;
+  runtime_->Hold(shared_from_this());
+}
+
+void UnaryCall::Release() {
+  if (!held_) return;
+  held_ = false;
+  runtime_->Release(this);
+}
+
+}  // namespace redial
