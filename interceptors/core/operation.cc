@@ -19,6 +19,8 @@ bool Operation::TryTake() {
   return true;
 }
 
+void Operation::GiveBack() { used_.fetch_sub(1); }
+
 Instant Operation::window_end() const {
   const int64_t start = started_ns_.load();
   if (start < 0) return Instant::Infinite();

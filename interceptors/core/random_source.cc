@@ -2,14 +2,25 @@
 
 #include <unistd.h>
 
+#include <random>
+
 #include "absl/random/random.h"
 
 namespace redial {
 namespace {
 
+// Not absl's own seed: it comes from a pool of the process, which a forked
+// child inherits, so that all children of one parent would draw the same.
+absl::BitGen SeededBySystem() {
+  std::random_device device;
+  std::seed_seq seed{device(), device(), device(), device(),
+                     device(), device(), device(), device()};
+  return absl::BitGen(seed);
+}
+
 struct SeededGenerator {
   pid_t owner = getpid();
-  absl::BitGen bits;
+  absl::BitGen bits = SeededBySystem();
 };
 
 class ThreadLocalRandom final : public RandomSource {
@@ -30,9 +41,9 @@ double RandomSource::NextFraction() {
   return static_cast<double>(NextBits() >> 11) * 0x1.0p-53;
 }
 
-RandomSource& SharedRandom() {
+RandomSource &SharedRandom() {
   // Never destroyed: a call may still draw while static objects go away.
-  static ThreadLocalRandom* const source = new ThreadLocalRandom;
+  static ThreadLocalRandom *const source = new ThreadLocalRandom;
   return *source;
 }
 

@@ -281,11 +281,10 @@ void UnaryCall::OnStatusBatch(Batch* batch) {
 }
 
 void UnaryCall::OnInitialBatch(Batch* batch) {
-  if (status_batch_ != nullptr || finish_.has_value()) {
-    initial_batch_ = batch;
-    return;
-  }
+  // Refused before anything was sent: there is nothing to wait for.
+  if (finish_.has_value()) return batch->Proceed();
   initial_batch_ = batch;
+  if (status_batch_ != nullptr) return;
   initial_timer_ = std::make_unique<Timer>(
       GrpcNow() + InitialMetadataPatience(),
       [self = shared_from_this()](bool fired) {
