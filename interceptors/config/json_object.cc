@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
+#include "redial/config/config_problem.h"
 #include "redial/config/json_path.h"
 #include "redial/config/json_reader.h"
 
@@ -96,9 +97,14 @@ std::vector<std::string> JsonObject::Keys() const {
 void JsonObject::ReportUnknown(UnknownKeys unknown) const {
   for (const std::string& key : Keys()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    const std::string nearest = Nearest(key, known_);
+    const auto& list = unknown == UnknownKeys::kError ? problems_->errors()
+                                                      : problems_->warnings();
+    // Of what is only counted, nobody reads the advice.
+    const bool counted = list.size() >= ProblemList::kMaxProblems;
+    const std::string nearest = counted ? "" : Nearest(key, known_);
     const std::string advice =
-        nearest.empty()
+        counted ? ""
+        : nearest.empty()
             ? absl::StrCat("; known here: ", absl::StrJoin(known_, ", "))
             : absl::StrCat("; did you mean \"", nearest, "\"?");
     if (unknown == UnknownKeys::kError) {

@@ -23,7 +23,7 @@ CallOptions& CallOptions::set_attempt_timeout(absl::Duration timeout) {
 }
 
 CallOptions& CallOptions::set_timeout(absl::Duration timeout) {
-  timeout_ = NoneIfZero(timeout);
+  timeout_ = std::max(timeout, absl::ZeroDuration());
   return *this;
 }
 

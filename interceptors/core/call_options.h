@@ -31,7 +31,9 @@ class CallOptions {
   CallOptions& set_attempt_timeout(absl::Duration timeout);
   // Of the whole call, from its start. The earlier of this, the transport's
   // own deadline and the inherited one holds; it replaces the config's.
+  // Infinite: none. Zero or less: expired already, so nothing is sent.
   CallOptions& set_timeout(absl::Duration timeout);
+  // No attempt and no wait begins after it. Infinite: none.
   CallOptions& set_retry_window(absl::Duration window);
   // Sent with every attempt, replaces a generated key.
   CallOptions& set_idempotency_key(std::string key);

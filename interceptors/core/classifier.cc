@@ -5,8 +5,13 @@
 namespace redial {
 namespace {
 
+bool ProvablyNotActedOn(const Outcome& outcome) {
+  return outcome.unprocessed ||
+         outcome.transport_error == TransportError::kNotSent;
+}
+
 OutcomeClass ClassOfRetryableCode(const Outcome& outcome) {
-  if (outcome.unprocessed) return OutcomeClass::kUnprocessed;
+  if (ProvablyNotActedOn(outcome)) return OutcomeClass::kUnprocessed;
   if (outcome.code == absl::StatusCode::kResourceExhausted) {
     return OutcomeClass::kThrottled;
   }
@@ -14,10 +19,7 @@ OutcomeClass ClassOfRetryableCode(const Outcome& outcome) {
 }
 
 OutcomeClass DefaultClass(const Outcome& outcome) {
-  if (outcome.unprocessed ||
-      outcome.transport_error == TransportError::kNotSent) {
-    return OutcomeClass::kUnprocessed;
-  }
+  if (ProvablyNotActedOn(outcome)) return OutcomeClass::kUnprocessed;
   switch (outcome.code) {
     case absl::StatusCode::kUnavailable:
       return OutcomeClass::kTransient;
@@ -54,6 +56,7 @@ bool ClassRule::Matches(const Outcome& outcome) const {
           attempt_timed_out.has_value(),
           attempt_timed_out && *attempt_timed_out == outcome.attempt_timed_out);
   if (!all) return false;
+  if (metadata_value.has_value() && !metadata_name.has_value()) return false;
   if (metadata_name.has_value()) {
     any_condition = true;
     if (outcome.metadata == nullptr) return false;

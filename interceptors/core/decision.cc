@@ -112,7 +112,7 @@ Assessment Assess(const RetryPolicy* policy, const Outcome& outcome,
 
   if (outcome.ok()) {
     assessment.stop = StopReason::kSuccess;
-    assessment.throttle_success = true;
+    assessment.throttle_success = policy != nullptr;
     return assessment;
   }
   if (facts.cancelled) {

@@ -19,6 +19,9 @@
 //           13 a wait that does not fit is not begun (deadline, retry window)
 //   machine 14 request budget and retry budget pay
 //
+// A call that no retry policy covers charges and earns nothing (1); the reason
+// of its failure is still the cancel (3) or the deadline (4) where it was one.
+//
 // Idempotency stands before the count of attempts so that the reason a caller
 // reads is the one that more attempts would not cure.
 #ifndef REDIAL_CORE_DECISION_H_

@@ -46,6 +46,7 @@ RetryMachine::RetryMachine(CallSetup setup)
 
 RetryMachine::~RetryMachine() {
   // Only a call that its adapter dropped before the end gets here unfinished.
+  GiveBackRequest();
   ReleaseRetry();
   if (budget_entered_) {
     setup_.policy->retry_budget->CallEnded(false, setup_.start);
@@ -96,6 +97,9 @@ void RetryMachine::Start(Instant now, Actions* actions) {
         setup_.refused.code() == absl::StatusCode::kInvalidArgument
             ? StopReason::kPermanent
             : StopReason::kRejected;
+    if (reason == StopReason::kPermanent) {
+      last_class_ = OutcomeClass::kPermanent;
+    }
     return DoFinish(0, reason, setup_.refused, now, actions);
   }
   if (now >= deadline_) {
@@ -165,7 +169,8 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
   facts.now = now;
   facts.deadline = deadline_;
   facts.window_end = window_end();
-  facts.cancelled = ended_ == EndCause::kCaller || ended_ == EndCause::kParent;
+  // A drain cuts nothing off; every other cause does.
+  facts.cancelled = ended_.has_value() && *ended_ != EndCause::kDrain;
   facts.may_send_twice = may_send_twice_;
   facts.attempt_deadline = attempt_deadline_;
   facts.attempts_made = attempts_;
@@ -175,6 +180,10 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
   const RetryPolicy* policy = retry_policy();
   const Assessment assessment = Assess(policy, outcome, facts);
   last_class_ = assessment.outcome_class;
+  if (last_class_ == OutcomeClass::kCancelled &&
+      ended_ == EndCause::kParentDeadline) {
+    last_class_ = OutcomeClass::kDeadline;
+  }
   ledger_.AttemptEnded(number, outcome, last_class_, now);
   bool throttle_allows = true;
   if (setup_.throttle != nullptr) {
@@ -183,22 +192,20 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
       throttle_allows = setup_.throttle->RecordFailure();
     }
   }
+  last_retry_after_ = absl::nullopt;
+  if (outcome.pushback.kind == Pushback::Kind::kDelay) {
+    last_retry_after_ = outcome.pushback.delay;
+  }
   if (outcome.ok()) {
     return DoFinish(number, StopReason::kSuccess, absl::OkStatus(), now,
                     actions);
   }
   last_failure_ = absl::Status(outcome.code, outcome.message);
-  last_retry_after_ = absl::nullopt;
-  if (outcome.pushback.kind == Pushback::Kind::kDelay) {
-    last_retry_after_ = outcome.pushback.delay;
-  }
   if (ended_.has_value() && *ended_ != EndCause::kDrain) {
     return FinishEnded(now, actions);
   }
   if (assessment.stop.has_value()) {
-    const StopReason reason =
-        setup_.policy == nullptr ? StopReason::kNoPolicy : *assessment.stop;
-    return DoFinish(number, reason, absl::OkStatus(), now, actions);
+    return DoFinish(number, *assessment.stop, absl::OkStatus(), now, actions);
   }
 
   const Decision decision = Decide(*policy, outcome, assessment, facts, ledger_,
@@ -244,6 +251,10 @@ void RetryMachine::Wake(Instant now, Actions* actions) {
   // The wait fitted when it was begun; a timer that came late may not.
   if (now >= deadline_) {
     return DoFinish(attempts_, StopReason::kDeadline, absl::OkStatus(), now,
+                    actions);
+  }
+  if (now > window_end()) {
+    return DoFinish(attempts_, StopReason::kRetryWindow, absl::OkStatus(), now,
                     actions);
   }
   BeginAttempt(AttemptKind::kRetry, now, actions);
@@ -308,10 +319,7 @@ void RetryMachine::FinishEnded(Instant now, Actions* actions) {
 
 void RetryMachine::DoFinish(int attempt, StopReason reason, absl::Status status,
                             Instant now, Actions* actions) {
-  if (state_ == State::kWaiting && setup_.operation != nullptr) {
-    // The request that the wait was for is not sent.
-    setup_.operation->GiveBack();
-  }
+  GiveBackRequest();
   ReleaseRetry();
   state_ = State::kFinished;
   stop_reason_ = reason;
@@ -321,9 +329,10 @@ void RetryMachine::DoFinish(int attempt, StopReason reason, absl::Status status,
                                                  : last_failure_.code();
   if (budget_entered_) {
     budget_entered_ = false;
-    const bool answered_well =
-        attempt != 0 && (last_class_ == OutcomeClass::kSuccess ||
-                         last_class_ == OutcomeClass::kPermanent);
+    const bool answered_well = attempt != 0 &&
+                               reason != StopReason::kPushbackStop &&
+                               (last_class_ == OutcomeClass::kSuccess ||
+                                last_class_ == OutcomeClass::kPermanent);
     setup_.policy->retry_budget->CallEnded(answered_well, now);
   }
   Finish finish;
@@ -331,6 +340,12 @@ void RetryMachine::DoFinish(int attempt, StopReason reason, absl::Status status,
   finish.reason = reason;
   finish.status = std::move(status);
   actions->push_back(std::move(finish));
+}
+
+// The request that a wait was for and that is not sent.
+void RetryMachine::GiveBackRequest() {
+  if (state_ != State::kWaiting || setup_.operation == nullptr) return;
+  setup_.operation->GiveBack();
 }
 
 void RetryMachine::ReleaseRetry() {
@@ -348,8 +363,7 @@ CallReport RetryMachine::Report(Instant now) const {
   report.attempts.assign(ledger_.attempts().begin(), ledger_.attempts().end());
   report.retry_after = last_retry_after_;
   report.permanent = stop_reason_ != StopReason::kSuccess &&
-                     (last_class_ == OutcomeClass::kPermanent ||
-                      final_code_ == absl::StatusCode::kInvalidArgument);
+                     last_class_ == OutcomeClass::kPermanent;
   return report;
 }
 

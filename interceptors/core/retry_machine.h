@@ -92,6 +92,7 @@ class RetryMachine final : public CallMachine {
   void DoFinish(int attempt, StopReason reason, absl::Status status,
                 Instant now, Actions* actions);
   void FinishEnded(Instant now, Actions* actions);
+  void GiveBackRequest();
   void ReleaseRetry();
 
   const CallSetup setup_;

@@ -33,7 +33,7 @@ SimulationResult MachineSimulator::Run(CallMachine& machine) {
     }
   }
   call.Start();
-  if (!time_.Run()) {
+  if (!time_.Run(kMaxEvents)) {
     SimulationResult result = call.Result();
     result.violations.push_back("the machine goes on for ever");
     return result;

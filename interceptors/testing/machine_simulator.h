@@ -49,10 +49,13 @@ class MachineSimulator {
   void EndAt(absl::Duration after, EndCause cause);
   void CancelAt(absl::Duration after) { EndAt(after, EndCause::kCaller); }
 
-  // Runs until nothing is left to happen.
+  // Runs until nothing is left to happen; more than 200,000 events are a
+  // violation.
   SimulationResult Run(CallMachine& machine);
 
  private:
+  static constexpr size_t kMaxEvents = 200000;
+
   struct Ending {
     absl::Duration after;
     EndCause cause;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -233,6 +234,80 @@ TEST(DifferentialTest, DiffersWhereA6OrOurOwnRulesSay) {
         << "no difference any more: " << difference.why << "\n"
         << difference.json;
   }
+}
+
+// A value that fits somewhere, often not here.
+std::string AnyValue(std::mt19937& random) {
+  static constexpr absl::string_view kValues[] = {
+      "null",
+      "true",
+      "5",
+      "-1",
+      "1.5",
+      "1e3",
+      "0",
+      "[]",
+      "{}",
+      R"("")",
+      R"("1s")",
+      R"("1024")",
+      R"("2.0")",
+      R"("S")",
+      "[{}]",
+      R"([{"service":null}])",
+      R"([{"service":"S","method":null}])",
+      R"([{"service":"S"},{"service":"T","x":1}])",
+      R"([{"round_robin":{}}])",
+      R"({"serviceName":"s"})",
+      R"({"serviceName":null})",
+      R"({"maxAttempts":2})",
+      R"({"retry":{}})",
+      R"({"maxTokens":10,"tokenRatio":0.5})"};
+  return std::string(kValues[std::uniform_int_distribution<size_t>(
+      0, std::size(kValues) - 1)(random)]);
+}
+
+std::string AnyObject(std::mt19937& random,
+                      const std::vector<std::string>& keys,
+                      const std::string& fixed) {
+  std::string json = "{" + fixed;
+  for (const std::string& key : keys) {
+    constexpr int kOneIn = 4;
+    if (std::uniform_int_distribution<int>(1, kOneIn)(random) != 1) continue;
+    absl::StrAppend(&json, json.back() == '{' ? "" : ",", "\"", key,
+                    "\":", AnyValue(random));
+  }
+  return json + "}";
+}
+
+TEST(DifferentialTest, WhatWeAcceptLeavesWhatCoreAccepts) {
+  const auto seed = std::random_device()();
+  RecordProperty("seed", std::to_string(seed));
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  std::mt19937 random(seed);
+  const std::vector<std::string> in_method = {"timeout",
+                                              "waitForReady",
+                                              "maxRequestMessageBytes",
+                                              "hedgingPolicy",
+                                              "maxResponseMessageBytes",
+                                              "redial",
+                                              "retryPolicy",
+                                              "unknown"};
+  const std::vector<std::string> in_document = {"retryThrottling", "redial",
+                                                "loadBalancingConfig",
+                                                "healthCheckConfig", "unknown"};
+  int accepted = 0;
+  constexpr int kDocuments = 4000;
+  for (int i = 0; i < kDocuments; ++i) {
+    const std::string name =
+        i % 2 == 0 ? R"("name":[{}])" : "\"name\":" + AnyValue(random);
+    const std::string entry = AnyObject(random, in_method, name);
+    const std::string json =
+        AnyObject(random, in_document, "\"methodConfig\":[" + entry + "]");
+    accepted += WeAccept(json);
+    ExpectCoreTakesTheRest(json);
+  }
+  EXPECT_GT(accepted, kDocuments / 100);
 }
 
 std::string ReadAll(const std::string& path) {

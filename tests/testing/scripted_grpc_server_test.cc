@@ -204,7 +204,10 @@ TEST(ScriptedGrpcServerTest, DropsTheConnectionAndServesTheNextOne) {
   auto stub = StubFor(server);
   EXPECT_THAT(Call(*stub).status, IsOk());
   EXPECT_THAT(Call(*stub).status, StatusIs(grpc::StatusCode::UNAVAILABLE));
-  EXPECT_THAT(Call(*stub).status, IsOk());
+  // A client that comes back at once may still try the dead connection.
+  grpc::Status status(grpc::StatusCode::UNAVAILABLE, "not called yet");
+  for (int i = 0; i < 100 && !status.ok(); ++i) status = Call(*stub).status;
+  EXPECT_THAT(status, IsOk());
   EXPECT_TRUE(server.WaitUntilIdle());
   const std::vector<ScriptedGrpcRequest> requests = server.Requests();
   ASSERT_THAT(requests, SizeIs(3));
