@@ -23,6 +23,7 @@
 #include "redial/core/backoff.h"
 #include "redial/core/classifier.h"
 #include "redial/core/idempotency.h"
+#include "redial/core/outcome.h"
 #include "redial/core/retry_budget.h"
 
 namespace redial {
@@ -42,6 +43,11 @@ struct PushbackPolicy {
   absl::Duration cap = absl::Minutes(5);
   bool clamp = false;
   bool cap_grpc_pushback = false;
+  // A delay that stands where only its owner knows (a trailer of one's own, a
+  // field of the error details): asked of failed attempts for which no other
+  // source named one, and taken as Retry-After is. Must not block; a negative
+  // delay counts as none.
+  std::function<absl::optional<absl::Duration>(const Outcome&)> extractor;
 };
 
 // A limit on attempts that ended in one way: at most `max_attempts` attempts of

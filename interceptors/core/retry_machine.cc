@@ -28,6 +28,20 @@ Instant CallDeadline(const CallSetup& setup) {
   return deadline;
 }
 
+// What the policy's own extractor finds, where nothing else named a delay.
+void ExtractPushback(const RetryPolicy& policy, Outcome* outcome) {
+  if (!policy.pushback.extractor || outcome->ok() ||
+      outcome->pushback.kind != Pushback::Kind::kNone) {
+    return;
+  }
+  const absl::optional<absl::Duration> delay =
+      policy.pushback.extractor(*outcome);
+  if (!delay.has_value() || *delay < absl::ZeroDuration()) return;
+  outcome->pushback.kind = Pushback::Kind::kDelay;
+  outcome->pushback.delay = *delay;
+  outcome->pushback.source = WaitSource::kRetryAfter;
+}
+
 // "; last attempt: UNAVAILABLE: disk full", or nothing.
 std::string LastAttempt(const absl::Status& failure) {
   if (failure.ok()) return std::string();
@@ -178,6 +192,7 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
   facts.previous_backoff = previous_backoff_;
 
   const RetryPolicy* policy = retry_policy();
+  if (policy != nullptr) ExtractPushback(*policy, &outcome);
   const Assessment assessment = Assess(policy, outcome, facts);
   last_class_ = assessment.outcome_class;
   if (last_class_ == OutcomeClass::kCancelled &&
