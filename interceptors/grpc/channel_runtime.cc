@@ -85,31 +85,33 @@ std::shared_ptr<const MethodEntry> ChannelRuntime::Find(
 }
 
 bool ChannelRuntime::CoreRetries(grpc::ChannelInterface* channel) {
-  std::call_once(core_retries_once_, [this, channel] {
-    const auto* real = dynamic_cast<grpc::Channel*>(channel);
-    if (real == nullptr) return;
-    core_retries_ =
-        absl::StrContains(real->GetServiceConfigJSON(), "\"retryPolicy\"");
-    if (core_retries_) {
-      gpr_log(
-          GPR_ERROR,
-          "redial: the service config in use on the channel to '%s' has a "
-          "retryPolicy, so gRPC retries by itself; redial does not retry on "
-          "this channel. Give the service config to redial alone.",
-          target_.c_str());
-    }
-  });
-  return core_retries_;
+  enum { kUnknown, kNo, kYes };
+  const int known = core_retries_.load(std::memory_order_relaxed);
+  if (known != kUnknown) return known == kYes;
+  const auto* real = dynamic_cast<grpc::Channel*>(channel);
+  if (real == nullptr) return false;
+  const std::string config = real->GetServiceConfigJSON();
+  // The channel has none before its first resolution.
+  if (config.empty()) return false;
+  const bool retries = absl::StrContains(config, "\"retryPolicy\"");
+  if (core_retries_.exchange(retries ? kYes : kNo) == kUnknown && retries) {
+    gpr_log(GPR_ERROR,
+            "redial: the service config in use on the channel to '%s' has a "
+            "retryPolicy, so gRPC retries by itself; redial does not retry on "
+            "this channel. Give the service config to redial alone.",
+            target_.c_str());
+  }
+  return retries;
 }
 
 uint64_t ChannelRuntime::CallStarted() {
-  open_calls_.fetch_add(1, std::memory_order_relaxed);
+  // Before closed() is read: either a Close sees this call, or it is refused.
+  open_calls_.fetch_add(1);
   return next_call_id_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void ChannelRuntime::CallEnded() {
-  if (open_calls_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
-      closed().has_value()) {
+  if (open_calls_.fetch_sub(1) == 1 && idle_waiters_.load() > 0) {
     const std::lock_guard<std::mutex> lock(held_mu_);
     idle_.notify_all();
   }
@@ -146,18 +148,21 @@ void ChannelRuntime::Close(EndCause cause) {
 }
 
 absl::optional<EndCause> ChannelRuntime::closed() const {
-  const int cause = closed_.load(std::memory_order_relaxed);
+  const int cause = closed_.load();
   if (cause < 0) return absl::nullopt;
   return static_cast<EndCause>(cause);
 }
 
 bool ChannelRuntime::AwaitIdle(absl::Duration timeout) {
   std::unique_lock<std::mutex> lock(held_mu_);
+  idle_waiters_.fetch_add(1);
   const auto idle = [this] { return open_calls_.load() == 0; };
   // Long enough for anybody, and short enough for the arithmetic inside.
-  return idle_.wait_for(
+  const bool result = idle_.wait_for(
       lock, absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24 * 365))),
       idle);
+  idle_waiters_.fetch_sub(1);
+  return result;
 }
 
 }  // namespace redial

@@ -58,7 +58,7 @@ class ChannelRuntime {
   const std::string& target() const { return target_; }
 
   // Whether core's own retries are armed on `channel`, by a service config that
-  // somebody else put there. Asked once; says so in the log.
+  // somebody else put there. Kept once it is known; says so in the log.
   bool CoreRetries(grpc::ChannelInterface* channel);
 
   // Calls from their start to their end.
@@ -93,14 +93,14 @@ class ChannelRuntime {
   uint64_t methods_version_ = 0;
   MethodMap methods_;
 
-  std::once_flag core_retries_once_;
-  bool core_retries_ = false;
+  std::atomic<int> core_retries_{0};  // unknown, no, yes
 
   std::atomic<int> closed_{-1};  // an EndCause, -1 while open
   std::atomic<uint64_t> next_call_id_{1};
   std::atomic<int64_t> open_calls_{0};
   std::mutex held_mu_;
   std::condition_variable idle_;
+  std::atomic<int> idle_waiters_{0};
   absl::flat_hash_map<UnaryCall*, std::weak_ptr<UnaryCall>> held_;
 };
 

@@ -113,7 +113,6 @@ ChildAttempt::ChildAttempt(const Setup& setup)
 void ChildAttempt::Start(grpc::ChannelInterface* channel,
                          const std::string& method, const char* suffix,
                          std::function<void(grpc::Status)> done) {
-  const std::shared_ptr<ChildAttempt> self = shared_from_this();
   grpc::StubOptions options;
   if (suffix != nullptr) options = grpc::StubOptions(suffix);
   ChildAttempt* const outer = creating;
@@ -124,24 +123,19 @@ void ChildAttempt::Start(grpc::ChannelInterface* channel,
     grpc::TemplatedGenericStub<MessageLite, MessageLite> stub(Borrow(channel));
     stub.UnaryCall(&context_, method, options,
                    static_cast<const MessageLite*>(kNoRequest),
-                   static_cast<MessageLite*>(response_),
-                   [self, done = std::move(done)](grpc::Status status) {
-                     done(std::move(status));
-                   });
+                   static_cast<MessageLite*>(response_), std::move(done));
   } else {
     static const grpc::ByteBuffer* const kNoRequest = new grpc::ByteBuffer;
     grpc::GenericStub stub(Borrow(channel));
-    stub.UnaryCall(&context_, method, options, kNoRequest, &response_bytes_,
-                   [self, done = std::move(done)](grpc::Status status) {
-                     if (self->got_message_) {
-                       self->got_message_ =
-                           self->codec_
-                               ->Deserialize(&self->response_bytes_,
-                                             self->response_)
-                               .ok();
-                     }
-                     done(std::move(status));
-                   });
+    stub.UnaryCall(
+        &context_, method, options, kNoRequest, &response_bytes_,
+        [this, done = std::move(done)](grpc::Status status) {
+          if (got_message_) {
+            got_message_ =
+                codec_->Deserialize(&response_bytes_, response_).ok();
+          }
+          done(std::move(status));
+        });
   }
   creating = outer;
 }

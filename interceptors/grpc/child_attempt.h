@@ -6,7 +6,8 @@
 // redial's factory and the wrapped once-per-call factories stand in that list,
 // ChildScope tells them to make a placeholder.
 //
-// Reference counted: whoever cancels holds a reference while it does.
+// Owned by its call alone: gRPC's threads hold no reference to an attempt, for
+// its context holds the channel, and gRPC cannot destroy a channel on them.
 #ifndef REDIAL_GRPC_CHILD_ATTEMPT_H_
 #define REDIAL_GRPC_CHILD_ATTEMPT_H_
 
@@ -26,7 +27,7 @@ namespace redial {
 
 using SendMetadata = std::multimap<std::string, std::string>;
 
-class ChildAttempt : public std::enable_shared_from_this<ChildAttempt> {
+class ChildAttempt {
  public:
   struct Setup {
     // The caller's context and the metadata to send, both read in the
@@ -52,7 +53,8 @@ class ChildAttempt : public std::enable_shared_from_this<ChildAttempt> {
   ChildAttempt& operator=(const ChildAttempt&) = delete;
 
   // Starts the call. `done` runs once, on a thread of gRPC's, never inside
-  // Start. `method` and `suffix` must outlive the attempt.
+  // Start; the attempt must live until then. `method` and `suffix` must outlive
+  // the attempt.
   void Start(grpc::ChannelInterface* channel, const std::string& method,
              const char* suffix, std::function<void(grpc::Status)> done);
 

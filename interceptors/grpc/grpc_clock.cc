@@ -1,27 +1,44 @@
 #include "redial/grpc/grpc_clock.h"
 
+#include <ctime>
+
 #include "absl/time/time.h"
 
 namespace redial {
 namespace {
 
-Instant FromMonotonic(gpr_timespec time) {
-  return Instant::FromEpoch(absl::Seconds(time.tv_sec) +
-                            absl::Nanoseconds(time.tv_nsec));
+absl::Duration Length(gpr_timespec time) {
+  timespec length;
+  length.tv_sec = time.tv_sec;
+  length.tv_nsec = time.tv_nsec;
+  return absl::DurationFromTimespec(length);
 }
 
 }  // namespace
 
-Instant GrpcNow() { return FromMonotonic(gpr_now(GPR_CLOCK_MONOTONIC)); }
+Instant GrpcNow() {
+  return Instant::FromEpoch(Length(gpr_now(GPR_CLOCK_MONOTONIC)));
+}
 
 Instant InstantFromTimespec(gpr_timespec time) {
+  return InstantFromTimespec(time, GrpcNow());
+}
+
+Instant InstantFromTimespec(gpr_timespec time, Instant now) {
   if (gpr_time_cmp(time, gpr_inf_future(time.clock_type)) == 0) {
     return Instant::Infinite();
   }
   if (gpr_time_cmp(time, gpr_inf_past(time.clock_type)) == 0) {
     return Instant();
   }
-  return FromMonotonic(gpr_convert_clock_type(time, GPR_CLOCK_MONOTONIC));
+  switch (time.clock_type) {
+    case GPR_CLOCK_MONOTONIC:
+      return Instant::FromEpoch(Length(time));
+    case GPR_TIMESPAN:
+      return now + Length(time);
+    default:
+      return now + (Length(time) - Length(gpr_now(time.clock_type)));
+  }
 }
 
 gpr_timespec TimespecFromInstant(Instant instant) {

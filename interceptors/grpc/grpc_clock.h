@@ -14,6 +14,8 @@ Instant GrpcNow();
 // Any clock type, a timespan included (it counts from now). Conversions of wall
 // clock deadlines are done once, so that setting the clock later moves nothing.
 Instant InstantFromTimespec(gpr_timespec time);
+// The same, where `now` has just been read.
+Instant InstantFromTimespec(gpr_timespec time, Instant now);
 
 // A monotonic timespec; infinite stays infinite.
 gpr_timespec TimespecFromInstant(Instant instant);

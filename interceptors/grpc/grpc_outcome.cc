@@ -18,6 +18,15 @@ class TrailersOnlyProbe final : public grpc::internal::ClientReactor {
   void OnDone(const grpc::Status&) override {}
 };
 
+// As gRPC writes the address of a connection; where it has none it gives the
+// channel's target instead.
+bool IsAddress(absl::string_view peer) {
+  for (const absl::string_view scheme : {"ipv4:", "ipv6:", "unix", "inproc"}) {
+    if (absl::StartsWith(peer, scheme)) return true;
+  }
+  return false;
+}
+
 absl::optional<absl::string_view> FindIn(const GrpcMetadata& metadata,
                                          absl::string_view name) {
   const auto found = metadata.find(grpc::string_ref(name.data(), name.size()));
@@ -65,14 +74,24 @@ absl::optional<absl::string_view> GrpcOutcome::Find(
   return value;
 }
 
-bool ReceivedHeaders(grpc::ClientContext& context) {
+bool ReceivedHeaders(grpc::ClientContext& context, bool cancelled) {
   if (context.c_call() == nullptr) return false;
   const TrailersOnlyProbe probe{};
   if (probe.Ask(context.c_call())) return false;
   // Not trailers-only is also what gRPC says of a call that never reached a
-  // server. Then the error is a local one.
-  return absl::StrContains(context.debug_error_string(),
+  // server. Then the error is a local one; where it came from a filter (call
+  // credentials that failed, say) gRPC calls it the peer's too, but there is no
+  // address of that peer.
+  return (cancelled || IsAddress(context.peer())) &&
+         absl::StrContains(context.debug_error_string(),
                            "Error received from peer");
+}
+
+bool CancelledHere(const grpc::ClientContext& context,
+                   const grpc::Status& status) {
+  // A cancel makes gRPC forget the address.
+  return status.error_code() == grpc::StatusCode::CANCELLED &&
+         !IsAddress(context.peer());
 }
 
 }  // namespace redial

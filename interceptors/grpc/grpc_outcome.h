@@ -45,8 +45,14 @@ grpc::Status GrpcStatus(const absl::Status& status);
 
 // Whether the server answered with headers before its status (A6: that commits
 // the call). False for trailers-only answers, and where no answer came.
-// `context` is that of a failed attempt which has ended.
-bool ReceivedHeaders(grpc::ClientContext& context);
+// `context` is that of a failed attempt which has ended; `cancelled` where this
+// side cancelled it.
+bool ReceivedHeaders(grpc::ClientContext& context, bool cancelled);
+
+// Whether a failed attempt that has ended was cancelled on this side. False as
+// well where that cannot be told: on channels to an address ("ipv4:...").
+bool CancelledHere(const grpc::ClientContext& context,
+                   const grpc::Status& status);
 
 }  // namespace redial
 

@@ -54,7 +54,8 @@ class InterceptorStack {
   // Sees each call once, however many attempts it takes.
   InterceptorStack& AddPerCall(std::unique_ptr<Factory> factory);
   // Runs again for each attempt: credentials, tracing. It sees the request in
-  // serialized form on attempts that redial makes.
+  // serialized form on attempts that redial makes, and runs on threads of
+  // gRPC's then: neither it nor its factory may block.
   InterceptorStack& AddPerAttempt(std::unique_ptr<Factory> factory);
 
   // The options' arguments with redial's: the service config that remains for

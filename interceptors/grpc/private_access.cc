@@ -8,6 +8,7 @@
 
 #include <array>
 #include <limits>
+#include <memory>
 #include <string>
 
 namespace redial {
@@ -66,6 +67,12 @@ struct Propagation {
 };
 template struct Expose<Propagation, &grpc::ClientContext::propagation_options_>;
 
+struct ChannelReference {
+  using Member = std::shared_ptr<grpc::Channel> grpc::ClientContext::*;
+  friend Member Get(ChannelReference);
+};
+template struct Expose<ChannelReference, &grpc::ClientContext::channel_>;
+
 struct CreateCall {
   using Member = grpc::internal::Call (grpc::ChannelInterface::*)(
       const grpc::internal::RpcMethod&, grpc::ClientContext*,
@@ -85,7 +92,10 @@ grpc_call* CreateBareCall(grpc::ChannelInterface* channel, const char* method,
   constexpr size_t kBehindAll = std::numeric_limits<size_t>::max();
   const grpc::internal::RpcMethod rpc(method,
                                       grpc::internal::RpcMethod::NORMAL_RPC);
-  return (channel->*Get(CreateCall()))(rpc, context, queue, kBehindAll).call();
+  grpc_call* const call =
+      (channel->*Get(CreateCall()))(rpc, context, queue, kBehindAll).call();
+  (context->*Get(ChannelReference())).reset();
+  return call;
 }
 
 void MarkMessageReceived(grpc::experimental::InterceptorBatchMethods* methods,

@@ -43,7 +43,9 @@ grpc_call* ServerCallOf(const grpc::ClientContext& context);
 bool SetServerCall(grpc::ClientContext* context, grpc_call* server_call);
 
 // Creates a core call on `channel` that runs no interceptor, owned by `context`
-// and never started. Only where HasPrivateAccess().
+// and never started. The context does not hold the channel: it may be destroyed
+// on a thread of gRPC's, where a channel may not. Only where
+// HasPrivateAccess().
 grpc_call* CreateBareCall(grpc::ChannelInterface* channel, const char* method,
                           grpc::ClientContext* context,
                           grpc::CompletionQueue* queue);

@@ -21,6 +21,7 @@ class RetryInterceptor final : public Interceptor {
  public:
   explicit RetryInterceptor(std::shared_ptr<UnaryCall> call)
       : call_(std::move(call)) {}
+  ~RetryInterceptor() override { call_->Detach(); }
 
   void Intercept(
       grpc::experimental::InterceptorBatchMethods* methods) override {
@@ -31,28 +32,29 @@ class RetryInterceptor final : public Interceptor {
   const std::shared_ptr<UnaryCall> call_;
 };
 
-// The call that a redial factory on this thread saw last. A second redial on
-// the same channel would multiply the attempts: it finds its call here.
-struct LastSeen {
+// The call that a redial factory on this thread put itself into last. A second
+// redial on the same channel would multiply the attempts: it finds its call
+// here. Contexts and channels come and go at the same addresses, so these count
+// only while that call has its ClientContext.
+struct LastMade {
   const grpc::ClientContext* context = nullptr;
   const grpc::ChannelInterface* channel = nullptr;
-  const ChannelRuntime* runtime = nullptr;
+  std::weak_ptr<UnaryCall> call;
 };
-thread_local LastSeen last_seen;
+thread_local LastMade last_made;
 
 bool IsNested(ClientRpcInfo* info, const ChannelRuntime* runtime) {
-  const bool nested = last_seen.context == info->client_context() &&
-                      last_seen.channel == info->channel() &&
-                      last_seen.runtime != runtime;
-  if (nested) {
-    gpr_log(GPR_ERROR,
-            "redial: there are two redial layers on the channel to '%s'; the "
-            "inner one does nothing",
-            runtime->target().c_str());
-    return true;
+  if (last_made.context != info->client_context() ||
+      last_made.channel != info->channel()) {
+    return false;
   }
-  last_seen = {info->client_context(), info->channel(), runtime};
-  return false;
+  const std::shared_ptr<UnaryCall> call = last_made.call.lock();
+  if (call == nullptr || call->detached()) return false;
+  gpr_log(GPR_ERROR,
+          "redial: there are two redial layers on the channel to '%s'; the "
+          "inner one does nothing",
+          runtime->target().c_str());
+  return true;
 }
 
 class WrappedFactory final : public ClientInterceptorFactoryInterface {
@@ -103,9 +105,13 @@ Interceptor* RetryInterceptorFactory::CreateClientInterceptor(
   const bool interceptors_behind =
       factories_behind_ ||
       grpc::internal::g_global_client_interceptor_factory != nullptr;
-  return new RetryInterceptor(std::make_shared<UnaryCall>(
-      runtime_, std::move(entry), std::move(options), inherited,
-      interceptors_behind, info));
+  auto call = std::make_shared<UnaryCall>(runtime_, std::move(entry),
+                                          std::move(options), inherited,
+                                          interceptors_behind, info);
+  last_made.context = info->client_context();
+  last_made.channel = info->channel();
+  last_made.call = call;
+  return new RetryInterceptor(std::move(call));
 }
 
 std::unique_ptr<ClientInterceptorFactoryInterface> PerCallFactory(

@@ -75,7 +75,18 @@ UnaryCall::UnaryCall(std::shared_ptr<ChannelRuntime> runtime,
   }
 }
 
-UnaryCall::~UnaryCall() = default;
+UnaryCall::~UnaryCall() {
+  // A stub may be dropped before it asks for its answer.
+  Release();
+  if (open_) runtime_->CallEnded();
+}
+
+void UnaryCall::Detach() {
+  detached_.store(true, std::memory_order_release);
+  // Not on gRPC's threads, which may still be leaving this call: the attempt's
+  // context may hold the channel's last reference.
+  if (answered_.load()) child_ = nullptr;
+}
 
 // ---- The queue. ----
 
@@ -108,6 +119,10 @@ void UnaryCall::WorkOff() {
 }
 
 void UnaryCall::Handle(Event* event) {
+  if (answered_.load(std::memory_order_relaxed)) {
+    if (event->batch != nullptr) event->batch->Proceed();
+    return;
+  }
   switch (event->kind) {
     case Event::Kind::kStart:
       return OnStart(event->batch);
@@ -324,11 +339,15 @@ void UnaryCall::OnNativeDone(Batch* batch) {
     Outcome& outcome = mapped.outcome();
     outcome.attempt_timed_out =
         native_override_.has_value() && attempt_limit_is_own_;
-    outcome.headers_received = ReceivedHeaders(*info_->client_context());
+    outcome.headers_received =
+        ReceivedHeaders(*info_->client_context(), native_override_.has_value());
     outcome.handed_over = outcome.headers_received && !has_initial;
     outcome.replay = ReplayOfFailed();
     const absl::optional<EndCause> closed = runtime_->closed();
     if (closed.has_value()) machine_->End(*closed, now, &actions);
+    if (!native_override_.has_value()) {
+      NoticeParentCancel(status, *info_->client_context(), now, &actions);
+    }
     machine_->AttemptDone(1, outcome, now, &actions);
   }
   ObserveAttemptEnd();
@@ -345,6 +364,22 @@ Replay UnaryCall::ReplayOfFailed() {
   return replay_;
 }
 
+grpc_call* UnaryCall::ServerCall() const {
+  auto* const inherited = static_cast<grpc_call*>(inherited_server_call_.get());
+  return inherited != nullptr ? inherited
+                              : ServerCallOf(*info_->client_context());
+}
+
+// gRPC ends an attempt when the server call above it is cancelled, and says no
+// more than CANCELLED.
+void UnaryCall::NoticeParentCancel(const grpc::Status& status,
+                                   const grpc::ClientContext& context,
+                                   Instant now, CallMachine::Actions* actions) {
+  if (ServerCall() != nullptr && CancelledHere(context, status)) {
+    machine_->End(EndCause::kParent, now, actions);
+  }
+}
+
 grpc::Status UnaryCall::TimedOut() const {
   return grpc::Status(
       grpc::StatusCode::DEADLINE_EXCEEDED,
@@ -354,9 +389,9 @@ grpc::Status UnaryCall::TimedOut() const {
           : "Deadline Exceeded");
 }
 
-void UnaryCall::OnChildDone(const std::shared_ptr<ChildAttempt>& child,
+void UnaryCall::OnChildDone(const ChildAttempt* child,
                             const grpc::Status& status) {
-  if (child != child_ || machine_->finished()) return;
+  if (child != child_.get() || machine_->finished()) return;
   const Instant now = GrpcNow();
   child_status_ = status;
   if (attempt_limit_is_own_ && now + DeadlineSlack() >= attempt_limit_ &&
@@ -374,10 +409,12 @@ void UnaryCall::OnChildDone(const std::shared_ptr<ChildAttempt>& child,
     machine_->AttemptDone(child_number_, Outcome(), now, &actions);
   } else {
     GrpcOutcome mapped(child_status_,
-                       child->context().GetServerTrailingMetadata(),
-                       &child->context().GetServerInitialMetadata());
-    mapped.outcome().headers_received = ReceivedHeaders(child->context());
+                       child_->context().GetServerTrailingMetadata(),
+                       &child_->context().GetServerInitialMetadata());
+    mapped.outcome().headers_received =
+        ReceivedHeaders(child_->context(), /*cancelled=*/false);
     mapped.outcome().replay = ReplayOfFailed();
+    NoticeParentCancel(status, child_->context(), now, &actions);
     machine_->AttemptDone(child_number_, mapped.outcome(), now, &actions);
   }
   ObserveAttemptEnd();
@@ -396,6 +433,7 @@ void UnaryCall::OnEnd(EndCause cause) {
     if (!ended_early_.has_value()) ended_early_ = cause;
     return;
   }
+  ended_by_caller_ = cause == EndCause::kCaller;
   CallMachine::Actions actions;
   machine_->End(cause, GrpcNow(), &actions);
   Perform(&actions);
@@ -472,10 +510,10 @@ void UnaryCall::StartChild(const StartAttempt& start) {
   setup.response = response_;
   setup.codec = runtime_->codec();
   setup.owner = runtime_.get();
-  child_ = std::make_shared<ChildAttempt>(setup);
+  child_ = std::make_unique<ChildAttempt>(setup);
   child_->Start(
       info_->channel(), entry_->method, info_->suffix_for_stats(),
-      [self = shared_from_this(), child = child_](grpc::Status status) {
+      [self = shared_from_this(), child = child_.get()](grpc::Status status) {
         Event event = MakeEvent(Event::Kind::kChildDone, nullptr);
         event.child = child;
         event.status = std::move(status);
@@ -502,11 +540,7 @@ void UnaryCall::Do(const WaitUntil& wait) {
     event.wait_number = number;
     self->Post(std::move(event));
   });
-  grpc_call* server_call =
-      static_cast<grpc_call*>(inherited_server_call_.get());
-  if (server_call == nullptr) {
-    server_call = ServerCallOf(*info_->client_context());
-  }
+  grpc_call* const server_call = ServerCall();
   if (server_call == nullptr) return;
   parent_watch_ = std::make_unique<ParentWatch>(
       info_->channel(), server_call, entry_->method,
@@ -528,8 +562,11 @@ void UnaryCall::Do(const CancelAttempt& cancel) {
     return Post(std::move(event));
   }
   if (child_ != nullptr) return child_->Cancel();
-  // Native. Where the caller cancelled, gRPC does this itself.
-  grpc_call_cancel(info_->client_context()->c_call(), nullptr);
+  // Native. Where the caller cancelled, gRPC does this itself, and a caller
+  // that never asked for its answer may have deleted the context.
+  if (!ended_by_caller_) {
+    grpc_call_cancel(info_->client_context()->c_call(), nullptr);
+  }
 }
 
 void UnaryCall::Do(const Finish& finish) {
@@ -561,6 +598,7 @@ void UnaryCall::Answer() {
     open_ = false;
     runtime_->CallEnded();
   }
+  answered_.store(true);
   if (initial != nullptr) initial->Proceed();
   status->Proceed();
 }

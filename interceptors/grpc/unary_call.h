@@ -10,7 +10,8 @@
 // Events come from many threads: gRPC's, timers', the canceller's. They are
 // queued, and whoever finds the queue idle works it off, one event at a time
 // and with no lock held: Proceed, TryCancel, observers and user code never run
-// under a lock. The interceptor shell, timers and children hold references.
+// under a lock. The interceptor shell, timers and children's callbacks hold
+// references.
 #ifndef REDIAL_GRPC_UNARY_CALL_H_
 #define REDIAL_GRPC_UNARY_CALL_H_
 
@@ -55,6 +56,10 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   // Ends the call from outside. Not from within a hook.
   void End(EndCause cause);
 
+  // The ClientContext goes away, and with it what was received.
+  void Detach();
+  bool detached() const { return detached_.load(std::memory_order_acquire); }
+
  private:
   using Batch = grpc::experimental::InterceptorBatchMethods;
 
@@ -71,7 +76,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     };
     Kind kind = Kind::kEnd;
     Batch* batch = nullptr;
-    std::shared_ptr<ChildAttempt> child;
+    const ChildAttempt* child = nullptr;
     grpc::Status status;
     int wait_number = 0;
     EndCause cause = EndCause::kCaller;
@@ -92,8 +97,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   void OnInitialBatch(Batch* batch);
   void OnInitialExpired();
   void OnNativeDone(Batch* batch);
-  void OnChildDone(const std::shared_ptr<ChildAttempt>& child,
-                   const grpc::Status& status);
+  void OnChildDone(const ChildAttempt* child, const grpc::Status& status);
   void OnWake(int wait_number);
   void OnEnd(EndCause cause);
 
@@ -112,6 +116,10 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   void Hijack();
   void StartChild(const StartAttempt& start);
   Replay ReplayOfFailed();
+  grpc_call* ServerCall() const;
+  void NoticeParentCancel(const grpc::Status& status,
+                          const grpc::ClientContext& context, Instant now,
+                          CallMachine::Actions* actions);
   grpc::Status TimedOut() const;
 
   // Telling the caller.
@@ -140,6 +148,11 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   const Instant caller_deadline_;
   const Instant start_;
 
+  std::atomic<bool> detached_{false};
+  // The caller is being told: nothing is handled any more, and child_ belongs
+  // to whoever destroys the ClientContext.
+  std::atomic<bool> answered_{false};
+
   std::mutex mu_;
   bool working_ = false;         // needs mu_
   std::vector<Event> queue_;     // needs mu_
@@ -152,6 +165,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   bool held_ = false;
   bool owned_ = false;
   absl::optional<EndCause> ended_early_;
+  bool ended_by_caller_ = false;
 
   SendMetadata* live_metadata_ = nullptr;  // the context's own
   SendMetadata kept_metadata_;             // a copy, where others may add to it
@@ -167,7 +181,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   std::unique_ptr<Timer> initial_timer_;
 
   absl::optional<StartAttempt> waiting_start_;  // for status_batch_
-  std::shared_ptr<ChildAttempt> child_;         // in flight, or the last one
+  std::unique_ptr<ChildAttempt> child_;         // in flight, or the last one
   grpc::Status child_status_;
   int child_number_ = 0;
   Instant attempt_limit_ = Instant::Infinite();

@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "redial/grpc/grpc_clock.h"
+#include "redial/grpc/private_access.h"
 #include "redial/grpc/scoped_call_options.h"
 
 namespace redial {
@@ -150,6 +151,35 @@ std::string UnaryApiName(UnaryApi api) {
       return "Reactor";
   }
   return "";
+}
+
+std::vector<CallStyle> AllCallStyles() {
+  std::vector<CallStyle> styles;
+  for (const DriverMode mode :
+       {DriverMode::kNativeFirst, DriverMode::kAlwaysOwned}) {
+    for (const UnaryApi api : {UnaryApi::kSync, UnaryApi::kCompletionQueue,
+                               UnaryApi::kCompletionQueueInitial,
+                               UnaryApi::kCallback, UnaryApi::kReactor}) {
+      styles.push_back({api, mode});
+    }
+  }
+  return styles;
+}
+
+std::string CallStyleName(const CallStyle& style) {
+  return UnaryApiName(style.api) +
+         (style.mode == DriverMode::kNativeFirst ? "Native" : "Owned");
+}
+
+bool OwnsFirstAttempt(DriverMode mode) {
+  return mode == DriverMode::kAlwaysOwned || !HasPrivateAccess();
+}
+
+ChannelOptions TestChannelOptions(DriverMode mode) {
+  ChannelOptions options;
+  options.mode = mode;
+  options.arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return options;
 }
 
 UnaryResult CallUnary(const std::shared_ptr<grpc::Channel>& channel,

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -16,6 +17,7 @@
 #include "redial/core/call_options.h"
 #include "redial/core/call_report.h"
 #include "redial/core/policy_table.h"
+#include "redial/grpc/channel_options.h"
 
 namespace redial {
 
@@ -28,6 +30,22 @@ enum class UnaryApi {
   kReactor,
 };
 std::string UnaryApiName(UnaryApi api);
+
+// An API style in a driver mode.
+struct CallStyle {
+  UnaryApi api = UnaryApi::kSync;
+  DriverMode mode = DriverMode::kNativeFirst;
+};
+// All of them, named "ReactorOwned".
+std::vector<CallStyle> AllCallStyles();
+std::string CallStyleName(const CallStyle& style);
+
+// Whether redial makes the first attempt of a retryable call itself: in the
+// owned mode, and in both where the build has no private access.
+bool OwnsFirstAttempt(DriverMode mode);
+
+// Options of a channel that shares no connection with another test's.
+ChannelOptions TestChannelOptions(DriverMode mode = DriverMode::kNativeFirst);
 
 enum class EchoMethod { kUnary, kUnaryIdempotent, kUnarySafe };
 

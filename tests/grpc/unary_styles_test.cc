@@ -28,7 +28,7 @@ class UnaryStylesTest
  protected:
   UnaryApi api() const { return std::get<0>(GetParam()); }
   DriverMode mode() const { return std::get<1>(GetParam()); }
-  bool owned() const { return mode() == DriverMode::kAlwaysOwned; }
+  bool owned() const { return OwnsFirstAttempt(mode()); }
   // Whether the application had its initial metadata before the answer.
   bool initial_apart() const {
     return api() == UnaryApi::kCompletionQueueInitial ||
