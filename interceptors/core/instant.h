@@ -11,6 +11,9 @@
 #ifndef REDIAL_CORE_INSTANT_H_
 #define REDIAL_CORE_INSTANT_H_
 
+#include <cstdint>
+#include <limits>
+
 #include "absl/time/time.h"
 
 namespace redial {
@@ -20,39 +23,61 @@ class Instant {
   // The epoch of the clock.
   constexpr Instant() = default;
 
+  // Cut to whole nanoseconds; beyond 292 years it is infinite.
   static Instant FromEpoch(absl::Duration since_epoch) {
+    return Instant(absl::ToInt64Nanoseconds(since_epoch));
+  }
+  static constexpr Instant FromNanoseconds(int64_t since_epoch) {
     return Instant(since_epoch);
   }
   // Never: the value of a deadline that was not set.
-  static Instant Infinite() { return Instant(absl::InfiniteDuration()); }
+  static constexpr Instant Infinite() { return Instant(kInfinite); }
 
-  absl::Duration since_epoch() const { return since_epoch_; }
-  bool is_infinite() const { return since_epoch_ == absl::InfiniteDuration(); }
+  absl::Duration since_epoch() const { return Length(nanoseconds_); }
+  bool is_infinite() const { return nanoseconds_ == kInfinite; }
 
   friend Instant operator+(Instant at, absl::Duration length) {
-    return Instant(at.since_epoch_ + length);
+    return Instant(Add(at.nanoseconds_, absl::ToInt64Nanoseconds(length)));
   }
   friend Instant operator-(Instant at, absl::Duration length) {
-    return Instant(at.since_epoch_ - length);
+    return at + -length;
   }
   friend absl::Duration operator-(Instant a, Instant b) {
-    return a.since_epoch_ - b.since_epoch_;
+    if (a.is_infinite() || b.is_infinite()) {
+      return Length(a.nanoseconds_) - Length(b.nanoseconds_);
+    }
+    return absl::Nanoseconds(a.nanoseconds_) -
+           absl::Nanoseconds(b.nanoseconds_);
   }
   friend bool operator==(Instant a, Instant b) {
-    return a.since_epoch_ == b.since_epoch_;
+    return a.nanoseconds_ == b.nanoseconds_;
   }
   friend bool operator!=(Instant a, Instant b) { return !(a == b); }
   friend bool operator<(Instant a, Instant b) {
-    return a.since_epoch_ < b.since_epoch_;
+    return a.nanoseconds_ < b.nanoseconds_;
   }
   friend bool operator>(Instant a, Instant b) { return b < a; }
   friend bool operator<=(Instant a, Instant b) { return !(b < a); }
   friend bool operator>=(Instant a, Instant b) { return !(a < b); }
 
  private:
-  explicit Instant(absl::Duration since_epoch) : since_epoch_(since_epoch) {}
+  static constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
 
-  absl::Duration since_epoch_;
+  constexpr explicit Instant(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
+
+  static absl::Duration Length(int64_t nanoseconds) {
+    return nanoseconds == kInfinite ? absl::InfiniteDuration()
+                                    : absl::Nanoseconds(nanoseconds);
+  }
+  // Infinite plus anything is infinite; overflow saturates.
+  static int64_t Add(int64_t at, int64_t length) {
+    if (at == kInfinite || length == kInfinite) return kInfinite;
+    int64_t sum = 0;
+    if (!__builtin_add_overflow(at, length, &sum)) return sum;
+    return length > 0 ? kInfinite : std::numeric_limits<int64_t>::min();
+  }
+
+  int64_t nanoseconds_ = 0;
 };
 
 }  // namespace redial

@@ -51,7 +51,7 @@ std::string LastAttempt(const absl::Status& failure) {
 
 }  // namespace
 
-RetryMachine::RetryMachine(CallSetup setup)
+RetryMachine::RetryMachine(CallSetup&& setup)
     : setup_(std::move(setup)),
       may_send_twice_(IdempotentCall(setup_)),
       deadline_(CallDeadline(setup_)) {
@@ -171,13 +171,21 @@ void RetryMachine::BeginAttempt(AttemptKind kind, Instant now,
 void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
                                Actions* actions) {
   if (state_ != State::kAttempt || number != attempts_) return;
+  ReleaseRetry();
+  const RetryPolicy* policy = retry_policy();
+  if (reported.ok()) {
+    // Step 2 of the decision: nothing else of the call matters.
+    RecordEnd(number, reported, Assess(policy, reported, CallFacts()), now);
+    return DoFinish(number, StopReason::kSuccess, absl::OkStatus(), now,
+                    actions);
+  }
   Outcome outcome = reported;
   if (outcome.code == absl::StatusCode::kDeadlineExceeded &&
       now + DeadlineSlack() >= attempt_deadline_) {
     outcome.attempt_timed_out = true;
   }
   if (committed_) outcome.handed_over = true;
-  ReleaseRetry();
+  if (policy != nullptr) ExtractPushback(*policy, &outcome);
 
   CallFacts facts;
   facts.now = now;
@@ -191,34 +199,14 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
   facts.backoff_retries = backoff_retries_;
   facts.previous_backoff = previous_backoff_;
 
-  const RetryPolicy* policy = retry_policy();
-  if (policy != nullptr) ExtractPushback(*policy, &outcome);
-  const Assessment assessment = Assess(policy, outcome, facts);
-  last_class_ = assessment.outcome_class;
-  if (last_class_ == OutcomeClass::kCancelled &&
+  Assessment assessment = Assess(policy, outcome, facts);
+  if (assessment.outcome_class == OutcomeClass::kCancelled &&
       ended_ == EndCause::kParentDeadline) {
-    last_class_ = OutcomeClass::kDeadline;
+    assessment.outcome_class = OutcomeClass::kDeadline;
   }
-  ledger_.AttemptEnded(number, outcome, last_class_, now);
-  bool throttle_allows = true;
-  if (setup_.throttle != nullptr) {
-    if (assessment.throttle_success) setup_.throttle->RecordSuccess();
-    if (assessment.throttle_failure) {
-      throttle_allows = setup_.throttle->RecordFailure();
-    }
-  }
-  last_retry_after_ = absl::nullopt;
-  if (outcome.pushback.kind == Pushback::Kind::kDelay) {
-    last_retry_after_ = outcome.pushback.delay;
-  }
-  if (outcome.ok()) {
-    return DoFinish(number, StopReason::kSuccess, absl::OkStatus(), now,
-                    actions);
-  }
+  const bool throttle_allows = RecordEnd(number, outcome, assessment, now);
   last_failure_ = absl::Status(outcome.code, outcome.message);
-  if (ended_.has_value() && *ended_ != EndCause::kDrain) {
-    return FinishEnded(now, actions);
-  }
+  if (facts.cancelled) return FinishEnded(now, actions);
   if (assessment.stop.has_value()) {
     return DoFinish(number, *assessment.stop, absl::OkStatus(), now, actions);
   }
@@ -255,6 +243,19 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
   wait.wait = decision.wait;
   wait.wait_from = decision.wait_from;
   actions->push_back(wait);
+}
+
+bool RetryMachine::RecordEnd(int number, const Outcome& outcome,
+                             const Assessment& assessment, Instant now) {
+  last_class_ = assessment.outcome_class;
+  ledger_.AttemptEnded(number, outcome, last_class_, now);
+  last_retry_after_ = absl::nullopt;
+  if (outcome.pushback.kind == Pushback::Kind::kDelay) {
+    last_retry_after_ = outcome.pushback.delay;
+  }
+  if (setup_.throttle == nullptr) return true;
+  if (assessment.throttle_success) setup_.throttle->RecordSuccess();
+  return !assessment.throttle_failure || setup_.throttle->RecordFailure();
 }
 
 void RetryMachine::Committed(int number) {

@@ -54,7 +54,7 @@ struct CallSetup {
 
 class RetryMachine final : public CallMachine {
  public:
-  explicit RetryMachine(CallSetup setup);
+  explicit RetryMachine(CallSetup&& setup);
   // Gives back what a budget holds for this call.
   ~RetryMachine() override;
 
@@ -88,6 +88,10 @@ class RetryMachine final : public CallMachine {
   const RetryPolicy* retry_policy() const;
   Instant window_end() const;
   void BeginAttempt(AttemptKind kind, Instant now, Actions* actions);
+  // Writes the attempt down and charges the throttle; whether that allows a
+  // retry.
+  bool RecordEnd(int number, const Outcome& outcome,
+                 const Assessment& assessment, Instant now);
   // `attempt` 0: `status` is the answer.
   void DoFinish(int attempt, StopReason reason, absl::Status status,
                 Instant now, Actions* actions);

@@ -4,6 +4,7 @@
 
 #include <grpcpp/support/channel_arguments.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -31,6 +32,9 @@ struct ChannelOptions {
   std::shared_ptr<CallObserver> observer;
   // Jitter and generated keys; must outlive the channel. Null: SharedRandom().
   RandomSource* random = nullptr;
+  // Makes the idempotency keys of methods whose policy has them generated, in
+  // place of the UUID v4. Runs once per call, on the caller's thread.
+  std::function<std::string(RandomSource&)> key_generator;
   // The server name of A6's retry throttling: channels with the same name share
   // one throttle. Empty: the channel's target.
   std::string throttle_name;

@@ -35,12 +35,18 @@ Idempotency DescriptorIdempotency(absl::string_view method) {
   }
 }
 
+uint64_t NextRuntimeId() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 ChannelRuntime::ChannelRuntime(std::string target,
                                std::shared_ptr<LivePolicy> policies,
                                const ChannelOptions& options)
-    : target_(std::move(target)),
+    : id_(NextRuntimeId()),
+      target_(std::move(target)),
       throttle_name_(options.throttle_name.empty() ? target_
                                                    : options.throttle_name),
       policies_(std::move(policies)),
@@ -48,7 +54,8 @@ ChannelRuntime::ChannelRuntime(std::string target,
       codec_(options.codec != nullptr ? options.codec
                                       : ProtobufResponseCodec()),
       observer_(options.observer),
-      random_(options.random != nullptr ? options.random : &SharedRandom()) {}
+      random_(options.random != nullptr ? options.random : &SharedRandom()),
+      key_generator_(options.key_generator) {}
 
 std::shared_ptr<const MethodEntry> ChannelRuntime::MakeEntry(
     absl::string_view method) const {
@@ -69,7 +76,23 @@ std::shared_ptr<const MethodEntry> ChannelRuntime::MakeEntry(
 
 std::shared_ptr<const MethodEntry> ChannelRuntime::Find(
     absl::string_view method) {
+  // A thread mostly calls the same method again.
+  struct LastFound {
+    uint64_t runtime_id = 0;
+    uint64_t version = 0;
+    std::shared_ptr<const MethodEntry> entry;
+  };
+  thread_local LastFound last;
   const uint64_t version = policies_->version();
+  if (last.runtime_id != id_ || last.version != version ||
+      last.entry->method != method) {
+    last = {id_, version, FindShared(method, version)};
+  }
+  return last.entry;
+}
+
+std::shared_ptr<const MethodEntry> ChannelRuntime::FindShared(
+    absl::string_view method, uint64_t version) {
   const std::lock_guard<std::mutex> lock(methods_mu_);
   if (version != methods_version_) {
     methods_.clear();

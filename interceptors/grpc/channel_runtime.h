@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -56,6 +57,9 @@ class ChannelRuntime {
   CallObserver* observer() const { return observer_.get(); }
   RandomSource* random() const { return random_; }
   const std::string& target() const { return target_; }
+  const std::function<std::string(RandomSource&)>& key_generator() const {
+    return key_generator_;
+  }
 
   // Whether core's own retries are armed on `channel`, by a service config that
   // somebody else put there. Kept once it is known; says so in the log.
@@ -79,8 +83,11 @@ class ChannelRuntime {
   using MethodMap =
       absl::flat_hash_map<std::string, std::shared_ptr<const MethodEntry>>;
 
+  std::shared_ptr<const MethodEntry> FindShared(absl::string_view method,
+                                                uint64_t version);
   std::shared_ptr<const MethodEntry> MakeEntry(absl::string_view method) const;
 
+  const uint64_t id_;  // of this process, never given twice
   const std::string target_;
   const std::string throttle_name_;
   const std::shared_ptr<LivePolicy> policies_;
@@ -88,6 +95,7 @@ class ChannelRuntime {
   const std::shared_ptr<const ResponseCodec> codec_;
   const std::shared_ptr<CallObserver> observer_;
   RandomSource* const random_;
+  const std::function<std::string(RandomSource&)> key_generator_;
 
   std::mutex methods_mu_;
   uint64_t methods_version_ = 0;

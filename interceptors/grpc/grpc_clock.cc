@@ -1,23 +1,27 @@
 #include "redial/grpc/grpc_clock.h"
 
-#include <ctime>
+#include <cstdint>
+#include <limits>
 
 #include "absl/time/time.h"
 
 namespace redial {
 namespace {
 
-absl::Duration Length(gpr_timespec time) {
-  timespec length;
-  length.tv_sec = time.tv_sec;
-  length.tv_nsec = time.tv_nsec;
-  return absl::DurationFromTimespec(length);
+int64_t Nanoseconds(gpr_timespec time) {
+  int64_t nanoseconds = 0;
+  if (__builtin_mul_overflow(time.tv_sec, int64_t{1000000000}, &nanoseconds) ||
+      __builtin_add_overflow(nanoseconds, time.tv_nsec, &nanoseconds)) {
+    return time.tv_sec < 0 ? std::numeric_limits<int64_t>::min()
+                           : std::numeric_limits<int64_t>::max();
+  }
+  return nanoseconds;
 }
 
 }  // namespace
 
 Instant GrpcNow() {
-  return Instant::FromEpoch(Length(gpr_now(GPR_CLOCK_MONOTONIC)));
+  return Instant::FromNanoseconds(Nanoseconds(gpr_now(GPR_CLOCK_MONOTONIC)));
 }
 
 Instant InstantFromTimespec(gpr_timespec time) {
@@ -31,13 +35,15 @@ Instant InstantFromTimespec(gpr_timespec time, Instant now) {
   if (gpr_time_cmp(time, gpr_inf_past(time.clock_type)) == 0) {
     return Instant();
   }
+  const int64_t nanoseconds = Nanoseconds(time);
   switch (time.clock_type) {
     case GPR_CLOCK_MONOTONIC:
-      return Instant::FromEpoch(Length(time));
+      return Instant::FromNanoseconds(nanoseconds);
     case GPR_TIMESPAN:
-      return now + Length(time);
+      return now + absl::Nanoseconds(nanoseconds);
     default:
-      return now + (Length(time) - Length(gpr_now(time.clock_type)));
+      return now + (absl::Nanoseconds(nanoseconds) -
+                    absl::Nanoseconds(Nanoseconds(gpr_now(time.clock_type))));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace redial {
 namespace {
@@ -81,9 +82,26 @@ struct CreateCall {
 };
 template struct Expose<CreateCall, &grpc::ChannelInterface::CreateCallInternal>;
 
+struct Interceptors {
+  using Member = std::vector<std::unique_ptr<grpc::experimental::Interceptor>>
+      grpc::experimental::ClientRpcInfo::*;
+  friend Member Get(Interceptors);
+};
+template struct Expose<Interceptors,
+                       &grpc::experimental::ClientRpcInfo::interceptors_>;
+
 }  // namespace
 
 bool HasPrivateAccess() { return true; }
+
+bool HasInterceptorAhead(
+    grpc::experimental::ClientRpcInfo* info,
+    bool (*wanted)(const grpc::experimental::Interceptor* interceptor)) {
+  for (const auto& interceptor : info->*Get(Interceptors())) {
+    if (wanted(interceptor.get())) return true;
+  }
+  return false;
+}
 
 grpc_call* CreateBareCall(grpc::ChannelInterface* channel, const char* method,
                           grpc::ClientContext* context,
@@ -154,6 +172,11 @@ void CarryHiddenSettings(const grpc::ClientContext&, grpc::ClientContext*) {}
 grpc_call* ServerCallOf(const grpc::ClientContext&) { return nullptr; }
 
 bool SetServerCall(grpc::ClientContext*, grpc_call*) { return false; }
+
+bool HasInterceptorAhead(grpc::experimental::ClientRpcInfo*,
+                         bool (*)(const grpc::experimental::Interceptor*)) {
+  return false;
+}
 
 grpc_call* CreateBareCall(grpc::ChannelInterface*, const char*,
                           grpc::ClientContext*, grpc::CompletionQueue*) {

@@ -16,6 +16,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/impl/codegen/channel_interface.h>
+#include <grpcpp/support/client_interceptor.h>
 #include <grpcpp/support/interceptor.h>
 
 namespace redial {
@@ -41,6 +42,12 @@ grpc_call* ServerCallOf(const grpc::ClientContext& context);
 // Makes `context`, of which no call was made yet, a child of `server_call`.
 // False where this build cannot.
 bool SetServerCall(grpc::ClientContext* context, grpc_call* server_call);
+
+// Whether an interceptor that `wanted` accepts stands in front of the place
+// where `info`'s factories have got to. False where this build cannot see it.
+bool HasInterceptorAhead(
+    grpc::experimental::ClientRpcInfo* info,
+    bool (*wanted)(const grpc::experimental::Interceptor* interceptor));
 
 // Creates a core call on `channel` that runs no interceptor, owned by `context`
 // and never started. The context does not hold the channel: it may be destroyed

@@ -6,6 +6,7 @@
 
 #include "redial/core/inherited_deadline.h"
 #include "redial/grpc/child_attempt.h"
+#include "redial/grpc/private_access.h"
 #include "redial/grpc/scoped_call_options.h"
 #include "redial/grpc/unary_call.h"
 
@@ -32,29 +33,19 @@ class RetryInterceptor final : public Interceptor {
   const std::shared_ptr<UnaryCall> call_;
 };
 
-// The call that a redial factory on this thread put itself into last. A second
-// redial on the same channel would multiply the attempts: it finds its call
-// here. Contexts and channels come and go at the same addresses, so these count
-// only while that call has its ClientContext.
-struct LastMade {
-  const grpc::ClientContext* context = nullptr;
-  const grpc::ChannelInterface* channel = nullptr;
-  std::weak_ptr<UnaryCall> call;
-};
-thread_local LastMade last_made;
-
+// A second redial on the same channel would multiply the attempts.
 bool IsNested(ClientRpcInfo* info, const ChannelRuntime* runtime) {
-  if (last_made.context != info->client_context() ||
-      last_made.channel != info->channel()) {
-    return false;
+  const bool nested =
+      HasInterceptorAhead(info, [](const Interceptor* interceptor) {
+        return dynamic_cast<const RetryInterceptor*>(interceptor) != nullptr;
+      });
+  if (nested) {
+    gpr_log(GPR_ERROR,
+            "redial: there are two redial layers on the channel to '%s'; the "
+            "inner one does nothing",
+            runtime->target().c_str());
   }
-  const std::shared_ptr<UnaryCall> call = last_made.call.lock();
-  if (call == nullptr || call->detached()) return false;
-  gpr_log(GPR_ERROR,
-          "redial: there are two redial layers on the channel to '%s'; the "
-          "inner one does nothing",
-          runtime->target().c_str());
-  return true;
+  return nested;
 }
 
 class WrappedFactory final : public ClientInterceptorFactoryInterface {
@@ -105,13 +96,9 @@ Interceptor* RetryInterceptorFactory::CreateClientInterceptor(
   const bool interceptors_behind =
       factories_behind_ ||
       grpc::internal::g_global_client_interceptor_factory != nullptr;
-  auto call = std::make_shared<UnaryCall>(runtime_, std::move(entry),
-                                          std::move(options), inherited,
-                                          interceptors_behind, info);
-  last_made.context = info->client_context();
-  last_made.channel = info->channel();
-  last_made.call = call;
-  return new RetryInterceptor(std::move(call));
+  return new RetryInterceptor(std::make_shared<UnaryCall>(
+      runtime_, std::move(entry), std::move(options), inherited,
+      interceptors_behind, info));
 }
 
 std::unique_ptr<ClientInterceptorFactoryInterface> PerCallFactory(

@@ -2,7 +2,9 @@
 
 #include <grpc/grpc.h>
 
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "redial/core/idempotency.h"
@@ -49,28 +51,16 @@ UnaryCall::UnaryCall(std::shared_ptr<ChannelRuntime> runtime,
                      grpc::experimental::ClientRpcInfo* info)
     : runtime_(std::move(runtime)),
       entry_(std::move(entry)),
-      options_(std::move(options)),
+      options_(options.has_value() ? std::make_unique<const PendingCallOptions>(
+                                         *std::move(options))
+                                   : nullptr),
       info_(info),
-      interceptors_behind_(interceptors_behind),
+      start_(GrpcNow()),
       caller_deadline_(
-          InstantFromTimespec(info->client_context()->raw_deadline())),
-      start_(GrpcNow()) {
-  setup_.policy = entry_->policy;
-  if (options_.has_value()) {
-    setup_.policy = options_->options.ApplyTo(entry_->policy);
-    setup_.operation = options_->options.operation();
-    setup_.idempotent_override = options_->options.idempotent();
-  }
-  if (setup_.policy != nullptr && setup_.policy->retry.has_value()) {
-    setup_.throttle = entry_->throttle;
-  }
-  setup_.random = runtime_->random();
-  setup_.start = start_;
-  setup_.caller_deadline = caller_deadline_;
-  setup_.idempotency = entry_->idempotency;
-  if (inherited != nullptr &&
-      (setup_.policy == nullptr || setup_.policy->inherit_deadline)) {
-    setup_.inherited_deadline = inherited->deadline;
+          InstantFromTimespec(info->client_context()->raw_deadline(), start_)),
+      interceptors_behind_(interceptors_behind) {
+  if (inherited != nullptr) {
+    inherited_deadline_ = inherited->deadline;
     inherited_server_call_ = inherited->server_call;
   }
 }
@@ -82,7 +72,6 @@ UnaryCall::~UnaryCall() {
 }
 
 void UnaryCall::Detach() {
-  detached_.store(true, std::memory_order_release);
   // Not on gRPC's threads, which may still be leaving this call: the attempt's
   // context may hold the channel's last reference.
   if (answered_.load()) child_ = nullptr;
@@ -90,48 +79,32 @@ void UnaryCall::Detach() {
 
 // ---- The queue. ----
 
-void UnaryCall::Post(Event event) {
-  {
-    const std::lock_guard<std::mutex> lock(mu_);
-    queue_.push_back(std::move(event));
-    if (working_) return;
-    working_ = true;
-  }
-  WorkOff();
-}
-
-void UnaryCall::WorkOff() {
+void UnaryCall::PostBatch(Event::Kind kind, Batch* batch) {
+  if (!events_.TryBegin()) return Post(MakeEvent(kind, batch));
   // The caller may delete its context, and with it the last other reference,
   // as soon as it is told.
   const std::shared_ptr<UnaryCall> self = shared_from_this();
-  while (true) {
-    std::vector<Event> events;
-    {
-      const std::lock_guard<std::mutex> lock(mu_);
-      if (queue_.empty()) {
-        working_ = false;
-        return;
-      }
-      events.swap(queue_);
-    }
+  HandleBatch(kind, batch);
+  if (events_.Done(1)) WorkOff();
+}
+
+void UnaryCall::Post(Event event) {
+  if (events_.Add(std::move(event))) WorkOff();
+}
+
+void UnaryCall::WorkOff() {
+  const std::shared_ptr<UnaryCall> self = shared_from_this();
+  size_t added = 0;
+  do {
+    std::vector<Event> events = events_.Take(&added);
     for (Event& event : events) Handle(&event);
-  }
+  } while (events_.Done(added));
 }
 
 void UnaryCall::Handle(Event* event) {
-  if (answered_.load(std::memory_order_relaxed)) {
-    if (event->batch != nullptr) event->batch->Proceed();
-    return;
-  }
+  if (event->batch != nullptr) return HandleBatch(event->kind, event->batch);
+  if (answered_.load(std::memory_order_relaxed)) return;
   switch (event->kind) {
-    case Event::Kind::kStart:
-      return OnStart(event->batch);
-    case Event::Kind::kNativeDone:
-      return OnNativeDone(event->batch);
-    case Event::Kind::kStatusBatch:
-      return OnStatusBatch(event->batch);
-    case Event::Kind::kInitialBatch:
-      return OnInitialBatch(event->batch);
     case Event::Kind::kInitialExpired:
       return OnInitialExpired();
     case Event::Kind::kChildDone:
@@ -140,6 +113,24 @@ void UnaryCall::Handle(Event* event) {
       return OnWake(event->wait_number);
     case Event::Kind::kEnd:
       return OnEnd(event->cause);
+    default:
+      return;
+  }
+}
+
+void UnaryCall::HandleBatch(Event::Kind kind, Batch* batch) {
+  if (answered_.load(std::memory_order_relaxed)) return batch->Proceed();
+  switch (kind) {
+    case Event::Kind::kStart:
+      return OnStart(batch);
+    case Event::Kind::kNativeDone:
+      return OnNativeDone(batch);
+    case Event::Kind::kStatusBatch:
+      return OnStatusBatch(batch);
+    case Event::Kind::kInitialBatch:
+      return OnInitialBatch(batch);
+    default:
+      return PassBatch(batch);
   }
 }
 
@@ -151,20 +142,30 @@ void UnaryCall::Intercept(Batch* batch) {
   }
   if (Has(batch, InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
     response_ = batch->GetRecvMessage();
-    return Post(MakeEvent(Event::Kind::kStart, batch));
+    return PostBatch(Event::Kind::kStart, batch);
   }
   if (Has(batch, InterceptionHookPoints::PRE_RECV_STATUS)) {
     if (Has(batch, InterceptionHookPoints::PRE_RECV_MESSAGE)) {
       response_ = batch->GetRecvMessage();
     }
-    return Post(MakeEvent(Event::Kind::kStatusBatch, batch));
+    return PostBatch(Event::Kind::kStatusBatch, batch);
   }
   if (Has(batch, InterceptionHookPoints::PRE_RECV_INITIAL_METADATA)) {
-    return Post(MakeEvent(Event::Kind::kInitialBatch, batch));
+    return PostBatch(Event::Kind::kInitialBatch, batch);
   }
+  // Another thread may be starting the call just now: whether it will be owned
+  // is not known before that is over.
+  if (!started_.load(std::memory_order_acquire)) {
+    return PostBatch(Event::Kind::kLaterBatch, batch);
+  }
+  PassBatch(batch);
+}
+
+// The PRE stage of a later batch, or the POST stage of any.
+void UnaryCall::PassBatch(Batch* batch) {
   if (!owned_) {
     if (Has(batch, InterceptionHookPoints::POST_RECV_STATUS)) {
-      return Post(MakeEvent(Event::Kind::kNativeDone, batch));
+      return PostBatch(Event::Kind::kNativeDone, batch);
     }
     if (!IsPostStage(batch) && batch->GetRecvMessage() != nullptr) {
       response_ = batch->GetRecvMessage();
@@ -178,21 +179,11 @@ void UnaryCall::OnCallerCancel() {
   // finish the call. Another thread works the event off.
   Event event = MakeEvent(Event::Kind::kEnd, nullptr);
   event.cause = EndCause::kCaller;
-  const std::lock_guard<std::mutex> lock(mu_);
-  queue_.push_back(std::move(event));
-  if (working_ || kick_ != nullptr) return;
-  kick_ = std::make_unique<Timer>(
-      start_, [self = shared_from_this()](bool) { self->Kick(); });
-}
-
-void UnaryCall::Kick() {
-  {
-    const std::lock_guard<std::mutex> lock(mu_);
-    kick_ = nullptr;
-    if (working_) return;
-    working_ = true;
-  }
-  WorkOff();
+  events_.Leave(std::move(event));
+  if (kick_ != nullptr) return;
+  kick_ = std::make_unique<Timer>(start_, [self = shared_from_this()](bool) {
+    self->Post(MakeEvent(Event::Kind::kKick, nullptr));
+  });
 }
 
 void UnaryCall::End(EndCause cause) {
@@ -213,8 +204,7 @@ void UnaryCall::OnStart(Batch* batch) {
   live_metadata_ = batch->GetSendInitialMetadata();
   open_ = true;
   call_id_ = runtime_->CallStarted();
-  PrepareMetadata();
-  machine_.emplace(std::move(setup_));
+  machine_.emplace(Setup());
   if (machine_->may_retry() || NeedsOwnedFirst()) {
     KeepRequest(batch);
     if (interceptors_behind_) {
@@ -234,8 +224,32 @@ void UnaryCall::OnStart(Batch* batch) {
   start_batch_ = nullptr;
 }
 
-void UnaryCall::PrepareMetadata() {
-  const MethodPolicy* policy = setup_.policy.get();
+CallSetup UnaryCall::Setup() {
+  CallSetup setup;
+  setup.policy = entry_->policy;
+  if (options_ != nullptr) {
+    setup.policy = options_->options.ApplyTo(entry_->policy);
+    setup.operation = options_->options.operation();
+    setup.idempotent_override = options_->options.idempotent();
+  }
+  if (setup.policy != nullptr && setup.policy->retry.has_value()) {
+    setup.throttle = entry_->throttle;
+  }
+  setup.random = runtime_->random();
+  setup.start = start_;
+  setup.caller_deadline = caller_deadline_;
+  setup.idempotency = entry_->idempotency;
+  if (setup.policy == nullptr || setup.policy->inherit_deadline) {
+    setup.inherited_deadline = inherited_deadline_;
+  } else {
+    inherited_server_call_ = nullptr;
+  }
+  PrepareMetadata(&setup);
+  return setup;
+}
+
+void UnaryCall::PrepareMetadata(CallSetup* setup) {
+  const MethodPolicy* policy = setup->policy.get();
   if (!live_metadata_->empty()) {
     // Of another call's, forwarded by accident: this is a first attempt.
     if (policy != nullptr)
@@ -247,16 +261,15 @@ void UnaryCall::PrepareMetadata() {
       policy != nullptr ? policy->key : *kNoKey;
   const absl::optional<std::string> none;
   const absl::optional<std::string>& wanted =
-      options_.has_value() ? options_->options.idempotency_key() : none;
+      options_ != nullptr ? options_->options.idempotency_key() : none;
   const bool in_metadata = CarriesMetadata(*live_metadata_, key_policy.name);
   if (!in_metadata && !wanted.has_value() && !key_policy.generate) return;
-  absl::StatusOr<std::string> key =
-      ChooseIdempotencyKey(key_policy, wanted, in_metadata, *setup_.random);
+  absl::StatusOr<std::string> key = ChooseKey(key_policy, wanted, in_metadata);
   if (!key.ok()) {
-    setup_.refused = key.status();
+    setup->refused = key.status();
     return;
   }
-  setup_.has_idempotency_key = true;
+  setup->has_idempotency_key = true;
   if (in_metadata) {
     key_ = live_metadata_->find(key_policy.name)->second;
     return;
@@ -265,17 +278,37 @@ void UnaryCall::PrepareMetadata() {
   live_metadata_->emplace(key_policy.name, key_);
 }
 
+absl::StatusOr<std::string> UnaryCall::ChooseKey(
+    const IdempotencyKeyPolicy& policy,
+    const absl::optional<std::string>& wanted, bool in_metadata) const {
+  RandomSource& random = *runtime_->random();
+  if (runtime_->key_generator() == nullptr || policy.generator != nullptr) {
+    return ChooseIdempotencyKey(policy, wanted, in_metadata, random);
+  }
+  IdempotencyKeyPolicy with_generator = policy;
+  with_generator.generator = runtime_->key_generator();
+  return ChooseIdempotencyKey(with_generator, wanted, in_metadata, random);
+}
+
 void UnaryCall::KeepRequest(Batch* batch) {
   if (!Has(batch, InterceptionHookPoints::PRE_SEND_MESSAGE)) return;
   const grpc::ByteBuffer* bytes = batch->GetSerializedSendMessage();
-  const bool too_large =
-      machine_->may_retry() &&
-      bytes->Length() > machine_->max_retained_request_bytes();
-  if (too_large) {
+  // A message in one piece, as most are, costs less to keep without the buffer
+  // around it.
+  const bool one_piece = bytes->TrySingleSlice(&request_piece_).ok();
+  const size_t size = one_piece ? request_piece_.size() : bytes->Length();
+  if (machine_->may_retry() && size > machine_->max_retained_request_bytes()) {
     replay_ = Replay::kTooLarge;
-    if (!NeedsOwnedFirst()) return;
+    if (!NeedsOwnedFirst()) {
+      request_piece_ = grpc::Slice();
+      return;
+    }
   }
-  request_ = *bytes;
+  if (!one_piece) request_ = *bytes;
+}
+
+grpc::ByteBuffer UnaryCall::KeptRequest() const {
+  return request_.Valid() ? request_ : grpc::ByteBuffer(&request_piece_, 1);
 }
 
 bool UnaryCall::NeedsOwnedFirst() const {
@@ -289,10 +322,9 @@ void UnaryCall::OnStatusBatch(Batch* batch) {
   status_batch_ = batch;
   initial_timer_ = nullptr;
   if (finish_.has_value()) return Answer();
-  if (!waiting_start_.has_value()) return;
-  const StartAttempt start = *waiting_start_;
-  waiting_start_ = absl::nullopt;
-  StartChild(start);
+  if (!start_waits_) return;
+  start_waits_ = false;
+  StartChild();
 }
 
 void UnaryCall::OnInitialBatch(Batch* batch) {
@@ -330,22 +362,20 @@ void UnaryCall::OnNativeDone(Batch* batch) {
         Has(batch, InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
     if (native_timed_out_ != nullptr && native_timed_out_->load() &&
         status.error_code() == grpc::StatusCode::CANCELLED) {
-      native_override_ = TimedOut();
+      native_override_ = std::make_unique<const grpc::Status>(TimedOut());
     }
-    GrpcOutcome mapped(
-        native_override_.has_value() ? *native_override_ : status,
-        *batch->GetRecvTrailingMetadata(),
-        has_initial ? batch->GetRecvInitialMetadata() : nullptr);
+    GrpcOutcome mapped(native_override_ != nullptr ? *native_override_ : status,
+                       *batch->GetRecvTrailingMetadata(),
+                       has_initial ? batch->GetRecvInitialMetadata() : nullptr);
     Outcome& outcome = mapped.outcome();
-    outcome.attempt_timed_out =
-        native_override_.has_value() && attempt_limit_is_own_;
+    outcome.attempt_timed_out = native_override_ != nullptr && LimitIsOwn();
     outcome.headers_received =
-        ReceivedHeaders(*info_->client_context(), native_override_.has_value());
+        ReceivedHeaders(*info_->client_context(), native_override_ != nullptr);
     outcome.handed_over = outcome.headers_received && !has_initial;
     outcome.replay = ReplayOfFailed();
     const absl::optional<EndCause> closed = runtime_->closed();
     if (closed.has_value()) machine_->End(*closed, now, &actions);
-    if (!native_override_.has_value()) {
+    if (native_override_ == nullptr) {
       NoticeParentCancel(status, *info_->client_context(), now, &actions);
     }
     machine_->AttemptDone(1, outcome, now, &actions);
@@ -383,9 +413,9 @@ void UnaryCall::NoticeParentCancel(const grpc::Status& status,
 grpc::Status UnaryCall::TimedOut() const {
   return grpc::Status(
       grpc::StatusCode::DEADLINE_EXCEEDED,
-      attempt_limit_is_own_
+      LimitIsOwn()
           ? absl::StrCat("attempt timeout of ",
-                         absl::FormatDuration(attempt_timeout_), " exceeded")
+                         absl::FormatDuration(attempt_.timeout), " exceeded")
           : "Deadline Exceeded");
 }
 
@@ -393,11 +423,11 @@ void UnaryCall::OnChildDone(const ChildAttempt* child,
                             const grpc::Status& status) {
   if (child != child_.get() || machine_->finished()) return;
   const Instant now = GrpcNow();
-  child_status_ = status;
-  if (attempt_limit_is_own_ && now + DeadlineSlack() >= attempt_limit_ &&
-      status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-    child_status_ = TimedOut();
-  }
+  const bool timed_out =
+      LimitIsOwn() && now + DeadlineSlack() >= attempt_.deadline &&
+      status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  child_status_ =
+      std::make_unique<const grpc::Status>(timed_out ? TimedOut() : status);
   CallMachine::Actions actions;
   if (child == nullptr) {
     // Ended before it was begun: there was no response object yet.
@@ -408,7 +438,7 @@ void UnaryCall::OnChildDone(const ChildAttempt* child,
   } else if (status.ok()) {
     machine_->AttemptDone(child_number_, Outcome(), now, &actions);
   } else {
-    GrpcOutcome mapped(child_status_,
+    GrpcOutcome mapped(*child_status_,
                        child_->context().GetServerTrailingMetadata(),
                        &child_->context().GetServerInitialMetadata());
     mapped.outcome().headers_received =
@@ -450,29 +480,27 @@ void UnaryCall::Perform(CallMachine::Actions* actions) {
 void UnaryCall::Do(const StartAttempt& start) {
   wait_timer_ = nullptr;
   parent_watch_ = nullptr;
-  attempt_limit_ = start.deadline;
-  attempt_timeout_ = start.timeout;
-  attempt_limit_is_own_ = start.timeout < absl::InfiniteDuration();
+  attempt_ = start;
   if (runtime_->observer() != nullptr) {
     runtime_->observer()->OnAttemptStart(Info(), start.number, start.kind);
   }
-  if (start.number > 1) return StartChild(start);
+  if (start.number > 1) return StartChild();
   // A response object that no child can fill leaves the call to gRPC.
   const bool unknown_type =
       response_ != nullptr && !runtime_->codec()->Recognizes(response_);
   if (!NeedsOwnedFirst() || unknown_type) return StartNative();
   Hold();
   Hijack();
-  waiting_start_ = start;
+  start_waits_ = true;
 }
 
 void UnaryCall::StartNative() {
-  if (attempt_limit_ + DeadlineSlack() < caller_deadline_) {
+  if (attempt_.deadline + DeadlineSlack() < caller_deadline_) {
     grpc_call* const call = info_->client_context()->c_call();
     native_timed_out_ = std::make_shared<std::atomic<bool>>(false);
     grpc_call_ref(call);
     native_timer_ = std::make_unique<Timer>(
-        attempt_limit_, [call, flag = native_timed_out_](bool fired) {
+        attempt_.deadline, [call, flag = native_timed_out_](bool fired) {
           if (fired) {
             flag->store(true);
             grpc_call_cancel(call, nullptr);
@@ -480,17 +508,19 @@ void UnaryCall::StartNative() {
           grpc_call_unref(call);
         });
   }
+  started_.store(true, std::memory_order_release);
   start_batch_->Proceed();
 }
 
 void UnaryCall::Hijack() {
   owned_ = true;
+  started_.store(true, std::memory_order_release);
   // Runs Intercept again with the PRE_RECV hooks of this batch.
   start_batch_->Hijack();
 }
 
-void UnaryCall::StartChild(const StartAttempt& start) {
-  child_number_ = start.number;
+void UnaryCall::StartChild() {
+  child_number_ = attempt_.number;
   if (!runtime_->codec()->Recognizes(response_)) {
     child_ = nullptr;
     Event event = MakeEvent(Event::Kind::kChildDone, nullptr);
@@ -502,11 +532,11 @@ void UnaryCall::StartChild(const StartAttempt& start) {
   ChildAttempt::Setup setup;
   setup.caller = info_->client_context();
   setup.metadata = metadata_kept_ ? &kept_metadata_ : live_metadata_;
-  setup.previous_attempts = start.number - 1;
+  setup.previous_attempts = attempt_.number - 1;
   setup.previous_attempts_name = machine_->previous_attempts_name();
-  setup.deadline = start.deadline;
+  setup.deadline = attempt_.deadline;
   setup.server_call = static_cast<grpc_call*>(inherited_server_call_.get());
-  setup.request = request_;
+  setup.request = KeptRequest();
   setup.response = response_;
   setup.codec = runtime_->codec();
   setup.owner = runtime_.get();
@@ -552,8 +582,8 @@ void UnaryCall::Do(const WaitUntil& wait) {
 }
 
 void UnaryCall::Do(const CancelAttempt& cancel) {
-  if (waiting_start_.has_value()) {
-    waiting_start_ = absl::nullopt;
+  if (start_waits_) {
+    start_waits_ = false;
     child_ = nullptr;
     child_number_ = cancel.number;
     Event event = MakeEvent(Event::Kind::kChildDone, nullptr);
@@ -613,13 +643,13 @@ void UnaryCall::FillStatus(Batch* batch) {
     *status = GrpcStatus(finish_->status);
     batch->GetRecvTrailingMetadata()->clear();
   } else if (ChildDecides()) {
-    *status = child_status_;
+    *status = *child_status_;
     GrpcMetadata* const trailers = batch->GetRecvTrailingMetadata();
     trailers->clear();
     if (child_ != nullptr) {
       *trailers = child_->context().GetServerTrailingMetadata();
     }
-  } else if (native_override_.has_value()) {
+  } else if (native_override_ != nullptr) {
     *status = *native_override_;
   }
   if (!status->ok() && machine_->explain_in_message()) {
@@ -645,7 +675,7 @@ void UnaryCall::FillNative() {
   if (Has(status_batch_, InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
     FillInitialMetadata(status_batch_);
   }
-  if (ChildDecides() && child_status_.ok() && child_->got_message()) {
+  if (ChildDecides() && child_status_->ok() && child_->got_message()) {
     MarkMessageReceived(status_batch_, response_, &recv_failed_);
   }
 }
@@ -657,7 +687,7 @@ void UnaryCall::FillOwned() {
     FillInitialMetadata(status_batch_);
   }
   const bool has_message = ChildDecides() && child_ != nullptr &&
-                           child_status_.ok() && child_->got_message();
+                           child_status_->ok() && child_->got_message();
   if (!has_message &&
       Has(status_batch_, InterceptionHookPoints::PRE_RECV_MESSAGE)) {
     status_batch_->FailHijackedRecvMessage();
@@ -679,7 +709,7 @@ void UnaryCall::ObserveAttemptEnd() {
 }
 
 void UnaryCall::ReportEnd() {
-  CallReport* const wanted = options_.has_value() ? options_->report : nullptr;
+  CallReport* const wanted = options_ != nullptr ? options_->report : nullptr;
   if (wanted == nullptr && runtime_->observer() == nullptr) return;
   CallReport report = machine_->Report(GrpcNow());
   report.method = entry_->method;

@@ -20,10 +20,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "redial/core/call_machine.h"
 #include "redial/core/call_options.h"
@@ -35,6 +34,7 @@
 #include "redial/grpc/parent_watch.h"
 #include "redial/grpc/scoped_call_options.h"
 #include "redial/grpc/timer.h"
+#include "redial/grpc/work_queue.h"
 
 namespace redial {
 
@@ -58,7 +58,6 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
   // The ClientContext goes away, and with it what was received.
   void Detach();
-  bool detached() const { return detached_.load(std::memory_order_acquire); }
 
  private:
   using Batch = grpc::experimental::InterceptorBatchMethods;
@@ -70,6 +69,8 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
       kStatusBatch,     // owned: the batch that takes the answer is here
       kInitialBatch,    // owned: a batch that takes initial metadata alone
       kInitialExpired,  // owned: nobody may be kept waiting for that one
+      kLaterBatch,  // any other, which came while the call was being started
+      kKick,        // nothing by itself: what was left is to be handled
       kChildDone,
       kWake,
       kEnd,
@@ -85,12 +86,14 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   static Event MakeEvent(Event::Kind kind, Batch* batch);
 
   // The queue (see above).
+  void PostBatch(Event::Kind kind, Batch* batch);
   void Post(Event event);
   void WorkOff();
-  void Kick();
   void Handle(Event* event);
+  void HandleBatch(Event::Kind kind, Batch* batch);
 
   // Events.
+  void PassBatch(Batch* batch);
   void OnCallerCancel();
   void OnStart(Batch* batch);
   void OnStatusBatch(Batch* batch);
@@ -109,17 +112,26 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   void Do(const Finish& finish);
 
   // Starting attempts.
-  void PrepareMetadata();
+  CallSetup Setup();
+  void PrepareMetadata(CallSetup* setup);
+  absl::StatusOr<std::string> ChooseKey(
+      const IdempotencyKeyPolicy& policy,
+      const absl::optional<std::string>& wanted, bool in_metadata) const;
   void KeepRequest(Batch* batch);
+  grpc::ByteBuffer KeptRequest() const;
   bool NeedsOwnedFirst() const;
   void StartNative();
   void Hijack();
-  void StartChild(const StartAttempt& start);
+  void StartChild();
   Replay ReplayOfFailed();
   grpc_call* ServerCall() const;
   void NoticeParentCancel(const grpc::Status& status,
                           const grpc::ClientContext& context, Instant now,
                           CallMachine::Actions* actions);
+  // The attempt's limit is its own, not the call's.
+  bool LimitIsOwn() const {
+    return attempt_.timeout < absl::InfiniteDuration();
+  }
   grpc::Status TimedOut() const;
 
   // Telling the caller.
@@ -139,24 +151,23 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
   const std::shared_ptr<ChannelRuntime> runtime_;
   const std::shared_ptr<const MethodEntry> entry_;
-  const absl::optional<PendingCallOptions> options_;
+  const std::unique_ptr<const PendingCallOptions> options_;  // null: none
   // Valid as long as the ClientContext: until the caller was told.
   grpc::experimental::ClientRpcInfo* const info_;
+  Instant inherited_deadline_ = Instant::Infinite();
   std::shared_ptr<void> inherited_server_call_;
-  const bool interceptors_behind_;
-  CallSetup setup_;  // moved into the machine at the start
-  const Instant caller_deadline_;
   const Instant start_;
+  const Instant caller_deadline_;
+  const bool interceptors_behind_;
 
-  std::atomic<bool> detached_{false};
   // The caller is being told: nothing is handled any more, and child_ belongs
   // to whoever destroys the ClientContext.
   std::atomic<bool> answered_{false};
+  // It is known whether the call is owned.
+  std::atomic<bool> started_{false};
 
-  std::mutex mu_;
-  bool working_ = false;         // needs mu_
-  std::vector<Event> queue_;     // needs mu_
-  std::unique_ptr<Timer> kick_;  // needs mu_
+  WorkQueue<Event> events_;
+  std::unique_ptr<Timer> kick_;  // written under the context's lock
 
   // From here on: only the thread that works off the queue.
   absl::optional<RetryMachine> machine_;
@@ -169,10 +180,11 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
   SendMetadata* live_metadata_ = nullptr;  // the context's own
   SendMetadata kept_metadata_;             // a copy, where others may add to it
-  bool metadata_kept_ = false;
   std::string key_;
+  grpc::Slice request_piece_;  // or, where it is in several,
   grpc::ByteBuffer request_;
   Replay replay_ = Replay::kPossible;
+  bool metadata_kept_ = false;
   void* response_ = nullptr;
 
   Batch* start_batch_ = nullptr;    // while it runs its PRE stage
@@ -180,18 +192,16 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   Batch* initial_batch_ = nullptr;  // held, owned only
   std::unique_ptr<Timer> initial_timer_;
 
-  absl::optional<StartAttempt> waiting_start_;  // for status_batch_
-  std::unique_ptr<ChildAttempt> child_;         // in flight, or the last one
-  grpc::Status child_status_;
+  StartAttempt attempt_;                 // in flight, or the last one
+  std::unique_ptr<ChildAttempt> child_;  // in flight, or the last one
+  std::unique_ptr<const grpc::Status> child_status_;  // when it has ended
   int child_number_ = 0;
-  Instant attempt_limit_ = Instant::Infinite();
-  absl::Duration attempt_timeout_ = absl::InfiniteDuration();
-  bool attempt_limit_is_own_ = false;
+  bool start_waits_ = false;  // for status_batch_
 
   // The native attempt's limit.
   std::shared_ptr<std::atomic<bool>> native_timed_out_;
   std::unique_ptr<Timer> native_timer_;
-  absl::optional<grpc::Status> native_override_;
+  std::unique_ptr<const grpc::Status> native_override_;
 
   int wait_number_ = 0;
   std::unique_ptr<Timer> wait_timer_;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,13 +10,13 @@
 
 #include "gmock/gmock.h"
 #include "google/protobuf/message_lite.h"
-#include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
 #include "redial/grpc/channel.h"
 #include "redial/grpc/interceptor_stack.h"
 #include "redial/testing/matchers.h"
 #include "redial/testing/scripted_grpc_server.h"
 #include "tests/grpc/hook_recorder.h"
+#include "tests/grpc/interceptor_places.h"
 #include "tests/grpc/unary_harness.h"
 
 namespace redial {
@@ -40,52 +39,6 @@ std::vector<Answer> TwoFailures() {
 Answer FailsFirstAttempts(const ScriptedGrpcRequest& request) {
   return request.metadata.count("redial-previous-attempts") == 0 ? Unavailable()
                                                                  : Answer::Ok();
-}
-
-// The places where a user's interceptor may stand.
-enum class Place { kPerCall, kPerAttempt, kBehindFactories };
-constexpr Place kPlaces[] = {Place::kPerCall, Place::kPerAttempt,
-                             Place::kBehindFactories};
-const char* PlaceName(Place place) {
-  switch (place) {
-    case Place::kPerCall:
-      return "per call";
-    case Place::kPerAttempt:
-      return "per attempt";
-    case Place::kBehindFactories:
-      return "behind Factories()";
-  }
-  return "";
-}
-
-using UserFactory = InterceptorStack::Factory;
-
-std::shared_ptr<grpc::Channel> ChannelWith(
-    const ScriptedGrpcServer& server, const CallStyle& style, Place place,
-    std::vector<std::unique_ptr<UserFactory>> users,
-    const EchoPolicy& policy = {}) {
-  InterceptorStack stack(MakePolicyTable(policy), server.target(),
-                         TestChannelOptions(style.mode));
-  for (auto& user : users) {
-    if (place == Place::kPerCall) stack.AddPerCall(std::move(user));
-    if (place == Place::kPerAttempt) stack.AddPerAttempt(std::move(user));
-  }
-  auto factories = stack.Factories();
-  if (place == Place::kBehindFactories) {
-    for (auto& user : users) factories.push_back(std::move(user));
-  }
-  return grpc::experimental::CreateCustomChannelWithInterceptors(
-      server.target(), grpc::InsecureChannelCredentials(),
-      stack.ChannelArguments(), std::move(factories));
-}
-
-std::shared_ptr<grpc::Channel> ChannelWith(const ScriptedGrpcServer& server,
-                                           const CallStyle& style, Place place,
-                                           std::unique_ptr<UserFactory> user,
-                                           const EchoPolicy& policy = {}) {
-  std::vector<std::unique_ptr<UserFactory>> users;
-  users.push_back(std::move(user));
-  return ChannelWith(server, style, place, std::move(users), policy);
 }
 
 TEST(UserInterceptorsTest, SeeEachCallOnceOrEachAttemptOnce) {
@@ -274,102 +227,6 @@ TEST(UserInterceptorsTest, GetSendMessageIsNeverOfAWrongType) {
   }
 }
 
-// Makes the call itself, through what stands behind it.
-class ReissuingInterceptor final : public grpc::experimental::Interceptor {
- public:
-  ReissuingInterceptor(ClientRpcInfo* info, std::atomic<int>* issued)
-      : info_(info), issued_(issued) {}
-
-  void Intercept(Batch* batch) override {
-    if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_CANCEL)) {
-      if (context_ != nullptr) context_->TryCancel();
-      return;
-    }
-    if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_MESSAGE)) {
-      request_ = *batch->GetSerializedSendMessage();
-    }
-    if (batch->QueryInterceptionHookPoint(Hook::PRE_SEND_INITIAL_METADATA)) {
-      ASSERT_LT(++*issued_, 50) << "endless recursion";
-      metadata_ = *batch->GetSendInitialMetadata();
-      channel_ = batch->GetInterceptedChannel();
-      return batch->Hijack();
-    }
-    if (!batch->QueryInterceptionHookPoint(Hook::PRE_RECV_STATUS)) {
-      return batch->Proceed();
-    }
-    context_ = std::make_unique<grpc::ClientContext>();
-    context_->set_deadline(info_->client_context()->deadline());
-    for (const auto& [name, value] : metadata_) {
-      context_->AddMetadata(name, value);
-    }
-    void* const response = batch->GetRecvMessage();
-    method_ = info_->method();
-    // A protobuf call, as the one that it stands for.
-    static const v1::EchoRequest* const kRequest = new v1::EchoRequest;
-    v1::EchoRequest* const request = new v1::EchoRequest;
-    (void)kRequest;
-    grpc::ByteBuffer bytes = request_;
-    grpc::SerializationTraits<v1::EchoRequest>::Deserialize(&bytes, request);
-    grpc::TemplatedGenericStub<v1::EchoRequest, google::protobuf::MessageLite>
-        stub(std::shared_ptr<grpc::ChannelInterface>(std::move(channel_)));
-    stub.UnaryCall(context_.get(), method_, grpc::StubOptions(), request,
-                   static_cast<google::protobuf::MessageLite*>(response),
-                   [this, batch, request](grpc::Status status) {
-                     delete request;
-                     *batch->GetRecvStatus() = status;
-                     *batch->GetRecvTrailingMetadata() =
-                         context_->GetServerTrailingMetadata();
-                     if (!status.ok()) batch->FailHijackedRecvMessage();
-                     batch->Proceed();
-                   });
-  }
-
- private:
-  ClientRpcInfo* const info_;
-  std::atomic<int>* const issued_;
-  std::unique_ptr<grpc::ChannelInterface> channel_;
-  std::unique_ptr<grpc::ClientContext> context_;
-  std::string method_;
-  grpc::ByteBuffer request_;
-  std::multimap<std::string, std::string> metadata_;
-};
-
-TEST(UserInterceptorsTest, OneThatMakesTheCallItselfDoesNotRecurse) {
-  for (const CallStyle& style : AllCallStyles()) {
-    // The double's own limit: it answers the batch with the status only.
-    if (style.api == UnaryApi::kReactor ||
-        style.api == UnaryApi::kCompletionQueueInitial) {
-      continue;
-    }
-    for (const Place place : kPlaces) {
-      for (const bool null_in_front : {false, true}) {
-        SCOPED_TRACE(CallStyleName(style) + " " + PlaceName(place) +
-                     (null_in_front ? " behind a null" : ""));
-        // gRPC itself counts positions wrongly behind a factory of the user's
-        // own that returns null: only the stack can cure that.
-        if (null_in_front && place == Place::kBehindFactories) continue;
-        ScriptedGrpcServer server(TwoFailures());
-        std::atomic<int> issued{0};
-        std::vector<std::unique_ptr<UserFactory>> users;
-        if (null_in_front) {
-          users.push_back(std::make_unique<FunctionFactory>(
-              [](ClientRpcInfo*) { return nullptr; }));
-        }
-        users.push_back(
-            std::make_unique<FunctionFactory>([&issued](ClientRpcInfo* info) {
-              return new ReissuingInterceptor(info, &issued);
-            }));
-        const UnaryResult result = CallUnary(
-            ChannelWith(server, style, place, std::move(users)), style.api);
-        EXPECT_THAT(result.status, IsOk()) << result.report.Summary();
-        EXPECT_EQ(result.response.text(), "hello");
-        EXPECT_THAT(server.Requests(), SizeIs(3));
-        EXPECT_EQ(issued, place == Place::kPerCall ? 1 : 3);
-      }
-    }
-  }
-}
-
 TEST(UserInterceptorsTest, FactoriesThatReturnNullChangeNothing) {
   for (const CallStyle& style : AllCallStyles()) {
     for (const Place place : kPlaces) {
@@ -457,126 +314,6 @@ TEST(UserInterceptorsTest, AFactoryMayMakeCallsOfItsOwn) {
       EXPECT_EQ(side.AwaitGood(), place == Place::kPerCall ? 1 : owned ? 3 : 2);
     }
   }
-}
-
-TEST(UserInterceptorsTest, TwoLayersOnOneChannelDoNotMultiply) {
-  for (const CallStyle& style : AllCallStyles()) {
-    for (const bool behind : {true, false}) {
-      SCOPED_TRACE(CallStyleName(style) + (behind ? " behind" : " around"));
-      ScriptedGrpcServer server({Unavailable()});
-      const auto table = MakePolicyTable({});
-      InterceptorStack first(table, "first", TestChannelOptions(style.mode));
-      InterceptorStack second(table, "second", TestChannelOptions(style.mode));
-      auto factories = first.Factories();
-      auto inner = second.Factories();
-      factories.insert(behind ? factories.end() : factories.begin(),
-                       std::make_move_iterator(inner.begin()),
-                       std::make_move_iterator(inner.end()));
-      const auto channel =
-          grpc::experimental::CreateCustomChannelWithInterceptors(
-              server.target(), grpc::InsecureChannelCredentials(),
-              first.ChannelArguments(), std::move(factories));
-      for (int call = 1; call <= 3; ++call) {
-        const UnaryResult result = CallUnary(channel, style.api);
-        EXPECT_THAT(result.status, StatusIs(grpc::StatusCode::UNAVAILABLE));
-        EXPECT_THAT(server.Requests(), SizeIs(3 * call));
-      }
-    }
-  }
-}
-
-// Channels come and go at the same addresses, contexts too.
-TEST(UserInterceptorsTest, ANewChannelAtAnOldAddressIsNoSecondLayer) {
-  for (const CallStyle& style : AllCallStyles()) {
-    SCOPED_TRACE(CallStyleName(style));
-    ScriptedGrpcServer server(FailsFirstAttempts, false);
-    // What the stacks share with their channels stays where it is.
-    std::vector<std::unique_ptr<InterceptorStack>> stacks;
-    for (int round = 0; round < 20; ++round) {
-      stacks.push_back(std::make_unique<InterceptorStack>(
-          MakePolicyTable({}), server.target(),
-          TestChannelOptions(style.mode)));
-      const auto channel =
-          stacks.back()->CreateChannel(grpc::InsecureChannelCredentials());
-      ASSERT_THAT(CallUnary(channel, style.api).status, IsOk()) << round;
-    }
-  }
-}
-
-TEST(UserInterceptorsTest, AnOuterLayerWithoutAPolicyLeavesTheInnerOneToWork) {
-  ScriptedGrpcServer server({Unavailable()});
-  InterceptorStack outer(std::make_shared<PolicyTable>(), "outer",
-                         TestChannelOptions());
-  InterceptorStack inner(MakePolicyTable({}), "inner", TestChannelOptions());
-  auto factories = outer.Factories();
-  for (auto& factory : inner.Factories()) {
-    factories.push_back(std::move(factory));
-  }
-  const auto channel = grpc::experimental::CreateCustomChannelWithInterceptors(
-      server.target(), grpc::InsecureChannelCredentials(),
-      inner.ChannelArguments(), std::move(factories));
-  const auto stub = v1::Echo::NewStub(channel);
-  grpc::ClientContext context;
-  v1::EchoResponse response;
-  EXPECT_THAT(stub->Unary(&context, v1::EchoRequest(), &response),
-              StatusIs(grpc::StatusCode::UNAVAILABLE));
-  EXPECT_THAT(server.Requests(), SizeIs(3));
-}
-
-constexpr char kArmedConfig[] = R"({
-  "methodConfig": [{
-    "name": [{"service": "redial.v1.Echo"}],
-    "retryPolicy": {
-      "maxAttempts": 3, "initialBackoff": "0.01s", "maxBackoff": "0.01s",
-      "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]
-    }
-  }]
-})";
-
-TEST(UserInterceptorsTest, CoreRetriesArmedByTheApplicationDoNotMultiply) {
-  for (const CallStyle& style : AllCallStyles()) {
-    for (const bool through_stack : {true, false}) {
-      SCOPED_TRACE(CallStyleName(style) +
-                   (through_stack ? " options" : " channel"));
-      ScriptedGrpcServer server({Unavailable()});
-      ChannelOptions options = TestChannelOptions(style.mode);
-      options.arguments.SetServiceConfigJSON(kArmedConfig);
-      InterceptorStack stack(MakePolicyTable({}), server.target(), options);
-      grpc::ChannelArguments arguments = stack.ChannelArguments();
-      // The application's own, after redial's: core does retry.
-      if (!through_stack) arguments.SetServiceConfigJSON(kArmedConfig);
-      const auto channel =
-          grpc::experimental::CreateCustomChannelWithInterceptors(
-              server.target(), grpc::InsecureChannelCredentials(), arguments,
-              stack.Factories());
-      for (int call = 1; call <= 2; ++call) {
-        const UnaryResult result = CallUnary(channel, style.api);
-        EXPECT_THAT(result.status, StatusIs(grpc::StatusCode::UNAVAILABLE));
-        EXPECT_THAT(server.Requests(), SizeIs(3 * call));
-      }
-    }
-  }
-}
-
-// The first attempt ends before the channel knows its service config.
-TEST(UserInterceptorsTest, CoreRetriesAreSeenLater) {
-  ScriptedGrpcServer server({Unavailable()});
-  InterceptorStack stack(MakePolicyTable({}), server.target(),
-                         TestChannelOptions());
-  grpc::ChannelArguments arguments = stack.ChannelArguments();
-  arguments.SetServiceConfigJSON(kArmedConfig);
-  const auto channel = grpc::experimental::CreateCustomChannelWithInterceptors(
-      server.target(), grpc::InsecureChannelCredentials(), arguments,
-      stack.Factories());
-  UnarySpec cancelled;
-  cancelled.prepare = [](grpc::ClientContext& context) { context.TryCancel(); };
-  CallUnary(channel, UnaryApi::kSync, cancelled);
-  UnarySpec hurried;
-  hurried.options.set_attempt_timeout(absl::Nanoseconds(1));
-  CallUnary(channel, UnaryApi::kSync, hurried);
-  const size_t before = server.Requests().size();
-  CallUnary(channel, UnaryApi::kSync);
-  EXPECT_THAT(server.Requests(), SizeIs(before + 3));
 }
 
 }  // namespace
