@@ -96,7 +96,7 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
   if (text.size() > kMaxJsonSize) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the text has ", text.size(), " bytes; at most ",
-                     kMaxJsonSize, " (16 MiB) are read"));
+                     kMaxJsonSize, " (4 MiB) are read"));
   }
   absl::Status status = ScanJson(text);
   if (!status.ok()) return status;

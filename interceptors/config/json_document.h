@@ -22,7 +22,7 @@
 namespace redial {
 
 // Longer texts are refused unread: no config written by people comes near.
-inline constexpr size_t kMaxJsonSize = size_t{16} << 20;
+inline constexpr size_t kMaxJsonSize = size_t{4} << 20;
 
 class JsonDocument {
  public:

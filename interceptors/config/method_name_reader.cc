@@ -64,6 +64,9 @@ void MethodConfigs::ReadName(const JsonReader& reader, ConfigEntry entry) {
       part->Warning(
           "holds a '/' and will match nothing; write \"package.Service\" and "
           "\"Method\" apart, without slashes");
+    } else if (part &&
+               part->String()->find_first_of(" \t\r\n") != std::string::npos) {
+      part->Warning("holds white space and will match nothing; take it out");
     }
   }
   entry.name_path = reader.path();

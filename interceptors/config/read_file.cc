@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "redial/config/json_document.h"
 
@@ -23,11 +24,18 @@ struct FileCloser {
 }  // namespace
 
 absl::StatusOr<std::string> ReadJsonFile(const std::string& path) {
+  // Names come from files, too: neither cut at a NUL nor raw in a message.
+  const std::string shown = absl::Utf8SafeCEscape(path);
+  if (path.find('\0') != path.npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shown, ": a file name may hold no NUL"));
+  }
   errno = 0;
   const std::unique_ptr<std::FILE, FileCloser> file(
       std::fopen(path.c_str(), "rb"));
   if (file == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
+    return absl::ErrnoToStatus(errno,
+                               absl::StrCat(shown, ": cannot be opened"));
   }
   std::string text;
   while (true) {
@@ -37,12 +45,12 @@ absl::StatusOr<std::string> ReadJsonFile(const std::string& path) {
     text.resize(size + got);
     if (text.size() > kMaxJsonSize) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          path, ": has more than ", kMaxJsonSize, " bytes (16 MiB)"));
+          shown, ": has more than ", kMaxJsonSize, " bytes (4 MiB)"));
     }
     if (got < kChunk) break;
   }
   if (std::ferror(file.get())) {
-    return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be read"));
+    return absl::ErrnoToStatus(errno, absl::StrCat(shown, ": cannot be read"));
   }
   return text;
 }

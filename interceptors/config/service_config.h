@@ -7,7 +7,7 @@
 // path and with what would be right. An invalid document gives no policy at
 // all.
 //
-// Thread-safe: there is no state. Input may be hostile: texts above 16 MiB and
+// Thread-safe: there is no state. Input may be hostile: texts above 4 MiB and
 // deeper than 32 levels are refused.
 //
 //   auto policy = redial::ServiceConfig::FromJsonFile("service_config.json");

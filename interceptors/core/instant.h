@@ -37,17 +37,20 @@ class Instant {
   bool is_infinite() const { return nanoseconds_ == kInfinite; }
 
   friend Instant operator+(Instant at, absl::Duration length) {
+    // Infinite lengths are common, and slow to convert.
+    if (length == absl::InfiniteDuration()) return Infinite();
     return Instant(Add(at.nanoseconds_, absl::ToInt64Nanoseconds(length)));
   }
   friend Instant operator-(Instant at, absl::Duration length) {
     return at + -length;
   }
   friend absl::Duration operator-(Instant a, Instant b) {
-    if (a.is_infinite() || b.is_infinite()) {
+    int64_t difference = 0;
+    if (a.is_infinite() || b.is_infinite() ||
+        __builtin_sub_overflow(a.nanoseconds_, b.nanoseconds_, &difference)) {
       return Length(a.nanoseconds_) - Length(b.nanoseconds_);
     }
-    return absl::Nanoseconds(a.nanoseconds_) -
-           absl::Nanoseconds(b.nanoseconds_);
+    return absl::Nanoseconds(difference);
   }
   friend bool operator==(Instant a, Instant b) {
     return a.nanoseconds_ == b.nanoseconds_;
@@ -71,7 +74,7 @@ class Instant {
   }
   // Infinite plus anything is infinite; overflow saturates.
   static int64_t Add(int64_t at, int64_t length) {
-    if (at == kInfinite || length == kInfinite) return kInfinite;
+    if (at == kInfinite) return kInfinite;
     int64_t sum = 0;
     if (!__builtin_add_overflow(at, length, &sum)) return sum;
     return length > 0 ? kInfinite : std::numeric_limits<int64_t>::min();

@@ -81,6 +81,8 @@ class RetryMachine final : public CallMachine {
   size_t max_retained_request_bytes() const;
   const std::string& previous_attempts_name() const;
   bool explain_in_message() const;
+  // Whether anybody counts by the time at which the call ends.
+  bool counts_time() const { return budget_entered_; }
 
  private:
   enum class State { kIdle, kAttempt, kWaiting, kFinished };

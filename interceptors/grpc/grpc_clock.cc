@@ -29,12 +29,11 @@ Instant InstantFromTimespec(gpr_timespec time) {
 }
 
 Instant InstantFromTimespec(gpr_timespec time, Instant now) {
-  if (gpr_time_cmp(time, gpr_inf_future(time.clock_type)) == 0) {
+  // gpr_inf_future and gpr_inf_past.
+  if (time.tv_sec == std::numeric_limits<int64_t>::max()) {
     return Instant::Infinite();
   }
-  if (gpr_time_cmp(time, gpr_inf_past(time.clock_type)) == 0) {
-    return Instant();
-  }
+  if (time.tv_sec == std::numeric_limits<int64_t>::min()) return Instant();
   const int64_t nanoseconds = Nanoseconds(time);
   switch (time.clock_type) {
     case GPR_CLOCK_MONOTONIC:

@@ -144,6 +144,9 @@ void UnaryCall::Intercept(Batch* batch) {
     response_ = batch->GetRecvMessage();
     return PostBatch(Event::Kind::kStart, batch);
   }
+  if (started_.load(std::memory_order_acquire) && !owned_) {
+    return PassBatch(batch);
+  }
   if (Has(batch, InterceptionHookPoints::PRE_RECV_STATUS)) {
     if (Has(batch, InterceptionHookPoints::PRE_RECV_MESSAGE)) {
       response_ = batch->GetRecvMessage();
@@ -256,6 +259,8 @@ void UnaryCall::PrepareMetadata(CallSetup* setup) {
       live_metadata_->erase(policy->previous_attempts_name);
     live_metadata_->erase(kGrpcPreviousAttemptsName);
   }
+  const bool generate = policy != nullptr && policy->key.generate;
+  if (!generate && options_ == nullptr && live_metadata_->empty()) return;
   static const IdempotencyKeyPolicy* const kNoKey = new IdempotencyKeyPolicy;
   const IdempotencyKeyPolicy& key_policy =
       policy != nullptr ? policy->key : *kNoKey;
@@ -263,7 +268,7 @@ void UnaryCall::PrepareMetadata(CallSetup* setup) {
   const absl::optional<std::string>& wanted =
       options_ != nullptr ? options_->options.idempotency_key() : none;
   const bool in_metadata = CarriesMetadata(*live_metadata_, key_policy.name);
-  if (!in_metadata && !wanted.has_value() && !key_policy.generate) return;
+  if (!in_metadata && !wanted.has_value() && !generate) return;
   absl::StatusOr<std::string> key = ChooseKey(key_policy, wanted, in_metadata);
   if (!key.ok()) {
     setup->refused = key.status();
@@ -354,10 +359,13 @@ void UnaryCall::OnNativeDone(Batch* batch) {
   native_timer_ = nullptr;
   const grpc::Status& status = *batch->GetRecvStatus();
   CallMachine::Actions actions;
-  const Instant now = GrpcNow();
   if (status.ok()) {
-    machine_->AttemptDone(1, Outcome(), now, &actions);
+    // Nobody reads the clock of most calls.
+    const bool timed = options_ != nullptr || runtime_->observer() != nullptr ||
+                       machine_->counts_time();
+    machine_->AttemptDone(1, Outcome(), timed ? GrpcNow() : start_, &actions);
   } else {
+    const Instant now = GrpcNow();
     const bool has_initial =
         Has(batch, InterceptionHookPoints::POST_RECV_INITIAL_METADATA);
     if (native_timed_out_ != nullptr && native_timed_out_->load() &&
@@ -670,6 +678,8 @@ void UnaryCall::FillInitialMetadata(Batch* batch) {
 }
 
 void UnaryCall::FillNative() {
+  // The application's own answer stands as it is.
+  if (finish_->attempt == 1 && finish_->reason == StopReason::kSuccess) return;
   FillStatus(status_batch_);
   if (finish_->attempt == 1) return;
   if (Has(status_batch_, InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {

@@ -9,16 +9,23 @@
 namespace redial {
 namespace {
 
-// Written by gRPC itself: a second one breaks the call.
-constexpr std::array<absl::string_view, 12> kReserved = {
+// Written by gRPC itself: a second one breaks the call, or never arrives. With
+// grpclb_client_stats the process would abort.
+constexpr std::array<absl::string_view, 18> kReserved = {
     "content-length",
     "content-type",
+    "endpoint-load-metrics-bin",
     "grpc-accept-encoding",
     "grpc-encoding",
     "grpc-message",
     "grpc-status",
     "grpc-timeout",
     "grpc-internal-encoding-request",
+    "grpc-server-stats-bin",
+    "grpc-tags-bin",
+    "grpc-trace-bin",
+    "grpclb_client_stats",
+    "lb-cost-bin",
     "host",
     "te",
     "user-agent",

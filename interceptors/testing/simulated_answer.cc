@@ -72,7 +72,7 @@ Outcome OutcomeOf(const SimulatedAnswer& answer,
       answer.pushback.has_value()
           ? *answer.pushback
           : ReadPushback(&metadata, answer.status_details, absl::UnixEpoch(),
-                         /*http_headers=*/answer.http_status != 0);
+                         /*http_headers=*/true);
   const ErrorDetails details = ParseErrorDetails(answer.status_details);
   outcome.error_reason = details.error_reason;
   outcome.error_domain = details.error_domain;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/variant.h"
+#include "redial/core/outcome.h"
 
 namespace redial {
 
@@ -140,20 +141,29 @@ void SimulatedCall::AttemptEnds(int number, bool cut_off) {
   Attempt& attempt = attempts_[number];
   attempt.ended = true;
   time_->Cancel(attempt.handed_over);
+  const bool own_timeout =
+      cut_off && attempt.start.timeout != absl::InfiniteDuration();
   if (cut_off) {
     const bool headers =
         attempt.answer.headers_after.has_value() &&
         attempt.began + *attempt.answer.headers_after <= time_->Now();
-    attempt.answer = SimulatedAnswer::Error(
-        attempt.cancelled ? absl::StatusCode::kCancelled
-                          : absl::StatusCode::kDeadlineExceeded,
-        attempt.cancelled ? "CANCELLED" : "Deadline Exceeded");
+    const Replay replay = attempt.answer.replay;
+    attempt.answer =
+        attempt.cancelled
+            ? SimulatedAnswer::Error(absl::StatusCode::kCancelled, "CANCELLED")
+            : SimulatedAnswer::Error(
+                  absl::StatusCode::kDeadlineExceeded,
+                  own_timeout ? absl::StrCat(
+                                    "attempt timeout of ",
+                                    absl::FormatDuration(attempt.start.timeout),
+                                    " exceeded")
+                              : "Deadline Exceeded");
     attempt.answer.headers_received = headers;
+    attempt.answer.replay = replay;
   }
   const SimulatedMetadata metadata(attempt.answer.metadata);
   Outcome outcome = OutcomeOf(attempt.answer, metadata);
-  outcome.attempt_timed_out = cut_off && !attempt.cancelled &&
-                              attempt.start.timeout != absl::InfiniteDuration();
+  outcome.attempt_timed_out = own_timeout && !attempt.cancelled;
   Trace(absl::StrCat("done ", number, " ", CodeName(outcome.code)));
   if (ended_ != nullptr) ended_(number, cut_off);
   CallMachine::Actions actions;

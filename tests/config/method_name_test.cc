@@ -133,12 +133,14 @@ TEST(MethodNameTest, WarnsOfNamesThatMatchNothing) {
   const absl::string_view json =
       R"({"methodConfig":[{"timeout":"1s"},{"name":[],"timeout":"1s"},
           {"name":[{"service":"/a.B"}],"timeout":"1s"},
+          {"name":[{"service":"a.B "}],"timeout":"1s"},
           {"name":[{"service":"","method":"M"}],"timeout":"1s"}]})";
   const ServiceConfigResult result = ServiceConfig::Read(json);
   EXPECT_THAT(Paths(result.warnings),
               ElementsAre("methodConfig[0]", "methodConfig[1].name",
                           "methodConfig[2].name[0].service",
-                          "methodConfig[3].name[0].method"));
+                          "methodConfig[3].name[0].service",
+                          "methodConfig[4].name[0].method"));
   EXPECT_NE(PolicyIn(json, "/any/M"), nullptr) << "an empty service: default";
 }
 

@@ -124,7 +124,7 @@ TEST(ServiceConfigTest, OneWrongFieldMakesThePolicyNull) {
 TEST(ServiceConfigTest, BoundsWhatItReads) {
   const std::string open(size_t{100} << 20, '{');
   const ServiceConfigResult large = ServiceConfig::Read(open);
-  EXPECT_THAT(large.ToStatus().ToString(), HasSubstr("at most 16777216"));
+  EXPECT_THAT(large.ToStatus().ToString(), HasSubstr("at most 4194304"));
 
   std::string deep;
   constexpr int kDepth = 100000;
@@ -136,6 +136,15 @@ TEST(ServiceConfigTest, BoundsWhatItReads) {
       WriteFile("large.json", std::string(kMaxJsonSize + 1, ' '));
   EXPECT_EQ(ServiceConfig::FromJsonFile(path).status().code(),
             absl::StatusCode::kResourceExhausted);
+  std::remove(path.c_str());
+}
+
+TEST(ServiceConfigTest, AFileNameIsNeitherCutNorShownRaw) {
+  const std::string path = WriteFile("cut.json", "{}");
+  const std::string with_nul = path + std::string("\0\033[2J", 5);
+  const absl::Status status = ServiceConfig::FromJsonFile(with_nul).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("cut.json\\000\\033[2J: "));
   std::remove(path.c_str());
 }
 

@@ -1,5 +1,7 @@
 #include "tools/redial/try_command.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -123,6 +125,47 @@ TEST(TryCommandTest, WrongArgumentsAndFilesAreCodeTwo) {
     EXPECT_EQ(ran.code, 2);
     EXPECT_THAT(ran.err, HasSubstr(row.message));
     EXPECT_THAT(ran.out, IsEmpty());
+  }
+}
+
+TEST(TryCommandTest, WhatRecordsTooMuchIsNotRun) {
+  const std::string file =
+      File(absl::StrCat(R"({"calls": [{"grpc": {"method": "/a.B/C"},
+          "metadata": {"x": ")",
+                        std::string(6000, 'x'), "\"}, \"repeat\": 100000}]}"));
+  for (const char* on : {"--on=sim", "--on=grpc"}) {
+    const Ran ran = Try({file, on});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("calls: metadata and messages of all"));
+    EXPECT_THAT(ran.out, IsEmpty());
+  }
+}
+
+TEST(TryCommandTest, ReadsAPipeOnce) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string json = absl::StrCat("{\"calls\": [", kCall,
+                                        "], \"server\": [{\"hang\": true}]}");
+  ASSERT_EQ(write(ends[1], json.data(), json.size()),
+            static_cast<ssize_t>(json.size()));
+  close(ends[1]);
+  const Ran ran = Try({absl::StrCat("/dev/fd/", ends[0])});
+  close(ends[0]);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("calls[0]: never ends"));
+}
+
+TEST(TryCommandTest, TheSimulationSaysWhatACallSays) {
+  const std::string file = File(R"({"serviceConfig": {"methodConfig": [{
+      "name": [{}], "redial": {"retry": {"maxAttempts": 3},
+      "attemptTimeout": "0.05s", "explainInMessage": true}}]},
+      "calls": [{"grpc": {"method": "/redial.v1.Echo/Unary"}}],
+      "server": [{"hang": true}]})");
+  for (const char* on : {"--on=sim", "--on=grpc"}) {
+    EXPECT_THAT(Try({file, on, "--json"}).out,
+                HasSubstr("\"attempt timeout of 50ms exceeded [redial: "
+                          "DEADLINE_EXCEEDED after 1 attempt in "))
+        << on;
   }
 }
 

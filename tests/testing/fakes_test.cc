@@ -115,6 +115,12 @@ TEST(MetadataRulesTest, RefusesWhatGrpcWouldAbortOn) {
       {"x-team", "bl\xc3\xbc", false},
       {"x-team", " blue", false},
       {"grpc-timeout", "1S", false},
+      {"grpclb_client_stats", "1", false},
+      {"lb-cost-bin", "1", false},
+      {"endpoint-load-metrics-bin", "1", false},
+      {"grpc-trace-bin", "1", false},
+      {"grpc-tags-bin", "1", false},
+      {"grpc-server-stats-bin", "1", false},
       {"x-team", std::string(9000, 'a'), false},
   };
   for (const Row& row : rows) {

@@ -295,6 +295,14 @@ TEST_F(RedialCommandTest, ExplainWritesJson) {
   EXPECT_EQ(json["worstCase"].string_value(), "10s");
 }
 
+TEST_F(RedialCommandTest, CheckCountsNoMoreThanItShows) {
+  std::string json = "{\"methodConfig\": [0";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&json, ",0");
+  Write("many.json", absl::StrCat(json, "]}"));
+  EXPECT_EQ(Run({"check", "many.json"}), 1);
+  EXPECT_THAT(out(), StartsWith("many.json: invalid, more than 1000 errors\n"));
+}
+
 TEST(TextLayoutTest, WrapsAtTheMargin) {
   const std::string word(120, 'x');
   for (absl::string_view line : absl::StrSplit(

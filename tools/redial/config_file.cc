@@ -18,8 +18,14 @@
 namespace redial {
 namespace {
 
-std::string Count(size_t number, absl::string_view what) {
-  return absl::StrCat(number, " ", what, number == 1 ? "" : "s");
+std::string CountOf(const std::vector<ConfigProblem>& problems,
+                    absl::string_view what) {
+  if (problems.size() > ProblemList::kMaxProblems) {
+    return absl::StrCat("more than ", ProblemList::kMaxProblems, " ", what,
+                        "s");
+  }
+  return absl::StrCat(problems.size(), " ", what,
+                      problems.size() == 1 ? "" : "s");
 }
 
 void PrintList(const std::vector<ConfigProblem>& problems,
@@ -69,10 +75,10 @@ void PrintProblems(const ConfigFile& file, const Palette& palette,
       << (file.valid() ? palette(Tone::kGood, "valid")
                        : palette(Tone::kBad, "invalid"));
   if (!file.result.errors.empty()) {
-    out << ", " << Count(file.result.errors.size(), "error");
+    out << ", " << CountOf(file.result.errors, "error");
   }
   if (!file.warnings.empty()) {
-    out << ", " << Count(file.warnings.size(), "warning");
+    out << ", " << CountOf(file.warnings, "warning");
   }
   out << "\n";
   PrintList(file.result.errors, palette(Tone::kBad, "error"), out);

@@ -82,8 +82,9 @@ void Print(const std::vector<ConfigProblem>& problems,
   }
 }
 
-absl::StatusOr<ScenarioResult> Run(const Scenario& scenario,
+absl::StatusOr<ScenarioResult> Run(const ScenarioFile& file,
                                    const Arguments& arguments) {
+  const Scenario& scenario = *file.scenario;
   absl::optional<SeededRandom> seeded;
   if (arguments.seed.has_value()) seeded.emplace(*arguments.seed);
   RandomSource* const random = seeded.has_value() ? &*seeded : &SharedRandom();
@@ -91,7 +92,7 @@ absl::StatusOr<ScenarioResult> Run(const Scenario& scenario,
 
   // A call that never ends is found before it is made. Read anew: budgets
   // remember.
-  const ScenarioFile again = ReadScenarioFile(arguments.file);
+  const ScenarioFile again = ReadScenario(file.text, FolderOf(arguments.file));
   if (again.scenario.has_value()) {
     SeededRandom any(0);
     const absl::StatusOr<ScenarioResult> simulated =
@@ -131,7 +132,7 @@ int RunTry(absl::Span<const std::string> args, std::ostream& out,
            "--on=grpc run calls that have \"grpc\"\n";
     return kExitUnusable;
   }
-  const absl::StatusOr<ScenarioResult> result = Run(scenario, *arguments);
+  const absl::StatusOr<ScenarioResult> result = Run(file, *arguments);
   if (!result.ok()) {
     err << arguments->file << ": error: " << result.status().message() << "\n";
     return kExitUnusable;

@@ -150,8 +150,7 @@ void MakeCall(const ScenarioCall& call,
       });
     }
   }
-  redial::v1::EchoRequest request;
-  request.set_text("hello");
+  const redial::v1::EchoRequest request = ScenarioRequest();
   redial::v1::EchoResponse response;
   const grpc::Status status =
       CallUnary(call.grpc->api, channel, call.grpc->method, context.get(),

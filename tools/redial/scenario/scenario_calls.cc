@@ -5,7 +5,6 @@
 #include "absl/strings/strip.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
-#include "proto/redial/v1/echo.pb.h"
 #include "redial/testing/status_details.h"
 
 namespace redial {
@@ -35,6 +34,12 @@ std::string PreviousAttemptsNameOf(const Scenario& scenario,
   const auto* found = scenario.policy->Find(method);
   return found != nullptr ? (*found)->previous_attempts_name
                           : kPreviousAttemptsName;
+}
+
+redial::v1::EchoRequest ScenarioRequest() {
+  redial::v1::EchoRequest request;
+  request.set_text("hello");
+  return request;
 }
 
 Idempotency DescriptorIdempotency(const std::string& method) {

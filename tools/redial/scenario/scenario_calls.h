@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "proto/redial/v1/echo.pb.h"
 #include "redial/core/call_options.h"
 #include "redial/core/idempotency.h"
 #include "redial/core/policy.h"
@@ -23,6 +24,9 @@ std::shared_ptr<const MethodPolicy> PolicyOf(const Scenario& scenario,
 // switched off.
 std::string PreviousAttemptsNameOf(const Scenario& scenario,
                                    const std::string& method);
+
+// What every call sends.
+redial::v1::EchoRequest ScenarioRequest();
 
 // idempotency_level of a method of the test service.
 Idempotency DescriptorIdempotency(const std::string& method);

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "redial/testing/metadata_rules.h"
@@ -36,6 +37,12 @@ void ReadPairs(const JsonReader& reader, const AddFunction& add) {
     }
   }
 }
+
+// Of the 8 KiB that gRPC takes by default, what it does not need itself.
+constexpr size_t kMaxHeaderBytes = 7 * 1024;
+
+// RFC 9113 §6.5.2.
+constexpr size_t kHeaderOverhead = 32;
 
 }  // namespace
 
@@ -76,6 +83,31 @@ ScenarioMetadata ReadScenarioHeaders(const JsonReader& reader) {
     headers.emplace(absl::AsciiStrToLower(name), std::move(value));
   });
   return headers;
+}
+
+size_t HeaderBytes(absl::string_view name, absl::string_view value) {
+  const size_t size =
+      IsBinaryMetadata(name) ? (value.size() + 2) / 3 * 4 : value.size();
+  return name.size() + size + kHeaderOverhead;
+}
+
+size_t HeaderBytes(const ScenarioMetadata& metadata) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : metadata) bytes += HeaderBytes(name, value);
+  return bytes;
+}
+
+size_t StatusMessageBytes(absl::string_view message) {
+  size_t bytes = kHeaderOverhead;
+  for (char c : message) bytes += absl::ascii_isprint(c) && c != '%' ? 1 : 3;
+  return bytes;
+}
+
+void CheckHeaderBytes(const JsonReader& at, absl::string_view what,
+                      size_t bytes) {
+  if (bytes <= kMaxHeaderBytes) return;
+  at.Error(absl::StrCat(what, " take ", bytes, " bytes; must take at most ",
+                        kMaxHeaderBytes, ", which is what gRPC receives"));
 }
 
 }  // namespace redial

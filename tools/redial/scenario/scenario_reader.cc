@@ -151,6 +151,11 @@ ScenarioCall ReadCall(const JsonReader& reader) {
   ReadDuration(&*object, "cancelAfter", &call.cancel_after);
   const auto options = object->Optional("options");
   if (options.has_value()) call.options = ReadOptions(*options);
+  CheckHeaderBytes(
+      reader, "method, metadata and key",
+      HeaderBytes(call.metadata) +
+          HeaderBytes("", call.grpc.has_value() ? call.grpc->method : "") +
+          HeaderBytes("", call.options.idempotency_key.value_or("")));
   ReadInteger(&*object, "repeat", 1, kMaxCalls, &call.repeat);
   ReadInteger(&*object, "concurrency", 1, kMaxConcurrency, &call.concurrency);
   ReadDuration(&*object, "startAfter", &call.start_after);
@@ -181,6 +186,21 @@ ScenarioAnswer ReadAnswer(const JsonReader& reader) {
   const auto trailers = object->Optional("trailers");
   if (trailers.has_value()) answer.trailers = ReadScenarioMetadata(*trailers);
   ReadDuration(&*object, "retryInfo", &answer.retry_info);
+  if (answer.retry_info.has_value() &&
+      answer.trailers.count("grpc-status-details-bin") > 0) {
+    reader.Error(
+        "has \"retryInfo\" and a trailer grpc-status-details-bin, which "
+        "carries it; give one of the two");
+  }
+  CheckHeaderBytes(reader, "initialMetadata",
+                   HeaderBytes(answer.initial_metadata));
+  // RetryInfo brings the message along a second time.
+  CheckHeaderBytes(
+      reader, "trailers and message",
+      HeaderBytes(answer.trailers) + StatusMessageBytes(answer.message) +
+          (answer.retry_info.has_value()
+               ? HeaderBytes("grpc-status-details-bin", answer.message)
+               : 0));
   ReadBool(&*object, "hang", &answer.hang);
   ReadBool(&*object, "drop", &answer.drop);
   if (answer.hang && answer.drop) {
@@ -349,8 +369,14 @@ ScenarioFile ReadScenario(absl::string_view json, const std::string& folder) {
   return file;
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string()
+                                    : path.substr(0, slash == 0 ? 1 : slash);
+}
+
 ScenarioFile ReadScenarioFile(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadJsonFile(path);
+  absl::StatusOr<std::string> text = ReadJsonFile(path);
   if (!text.ok()) {
     ScenarioFile file;
     absl::string_view message = text.status().message();
@@ -358,10 +384,9 @@ ScenarioFile ReadScenarioFile(const std::string& path) {
     file.errors.push_back({"", std::string(message)});
     return file;
   }
-  const size_t slash = path.rfind('/');
-  return ReadScenario(*text, slash == std::string::npos
-                                 ? std::string()
-                                 : path.substr(0, slash == 0 ? 1 : slash));
+  ScenarioFile file = ReadScenario(*text, FolderOf(path));
+  file.text = *std::move(text);
+  return file;
 }
 
 }  // namespace redial

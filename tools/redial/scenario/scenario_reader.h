@@ -25,10 +25,15 @@ struct ScenarioFile {
   absl::optional<Scenario> scenario;
   std::vector<ConfigProblem> errors;
   std::vector<ConfigProblem> warnings;
+  // As it was read: a pipe can be read only once.
+  std::string text;
 };
 
 // `folder`: where a serviceConfigFile is looked for; may be empty.
 ScenarioFile ReadScenario(absl::string_view json, const std::string& folder);
+
+// The folder in which the file stands; empty where `path` names none.
+std::string FolderOf(const std::string& path);
 
 // A file that cannot be read is an error without a path.
 ScenarioFile ReadScenarioFile(const std::string& path);

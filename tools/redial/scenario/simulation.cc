@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "redial/core/decision.h"
 #include "redial/core/idempotency.h"
+#include "redial/core/outcome.h"
 #include "redial/core/pushback.h"
 #include "redial/core/retry_machine.h"
 #include "redial/core/throttle.h"
@@ -28,6 +29,19 @@ namespace {
 
 // Far more than anybody reads, and still no burden on memory.
 constexpr size_t kMaxAttempts = 1000000;
+
+// Of metadata, messages and trailers in a result.
+constexpr size_t kMaxRecordedBytes = size_t{256} << 20;
+
+size_t BytesOf(const ScenarioMetadata& metadata) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : metadata) {
+    bytes += name.size() + value.size();
+  }
+  return bytes;
+}
+
+constexpr char kDetailsName[] = "grpc-status-details-bin";
 
 // On a real call gRPC core reads this trailer and writes it anew: of several
 // the last one counts, "007" arrives as "7" and what is no number as the
@@ -55,8 +69,11 @@ SimulatedAnswer Simulated(const ScenarioAnswer& scripted, bool first,
     answer.status_details = DetailsOf(scripted);
     answer.metadata = scripted.trailers;
     PassThroughCore(&answer.metadata);
-    if (!answer.status_details.empty()) {
-      answer.metadata.emplace("grpc-status-details-bin", answer.status_details);
+    const auto details = answer.metadata.find(kDetailsName);
+    if (details != answer.metadata.end()) {
+      answer.status_details = details->second;
+    } else if (!answer.status_details.empty()) {
+      answer.metadata.emplace(kDetailsName, answer.status_details);
     }
     if (!scripted.initial_metadata.empty()) {
       answer.headers_received = true;
@@ -95,6 +112,11 @@ class Simulation {
       if (result_.server.size() > kMaxAttempts) {
         return absl::FailedPreconditionError(absl::StrCat(
             "calls: more than ", kMaxAttempts, " attempts are made"));
+      }
+      if (recorded_bytes_ > kMaxRecordedBytes) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "calls: metadata and messages of all attempts are more than ",
+            kMaxRecordedBytes, " bytes together"));
       }
     }
     if (!live_.empty()) {
@@ -171,7 +193,9 @@ class Simulation {
     live.call->set_on_finished([this, number] {
       time_.At(time_.Now(), [this, number] { CallOver(number); });
     });
-    if (scripted.cancel_after.has_value()) {
+    if (scripted.cancel_after == absl::ZeroDuration()) {
+      live.call->End(EndCause::kCaller);
+    } else if (scripted.cancel_after.has_value()) {
       time_.At(time_.Now() + *scripted.cancel_after, [this, number] {
         const auto found = live_.find(number);
         if (found != live_.end()) found->second.call->End(EndCause::kCaller);
@@ -238,11 +262,17 @@ class Simulation {
                                  ? live.caller_deadline
                                  : start.deadline;
     entry.deadline = deadline - time_.Now();
+    recorded_bytes_ += BytesOf(entry.metadata);
     result_.server.push_back(std::move(entry));
     const ScenarioAnswer& scripted =
         scenario_.server[std::min(arrival, scenario_.server.size() - 1)];
-    return Simulated(scripted, start.number == 1,
-                     scenario_.calls[live.entry].grpc->api);
+    SimulatedAnswer answer = Simulated(scripted, start.number == 1,
+                                       scenario_.calls[live.entry].grpc->api);
+    if (live.machine->may_retry() &&
+        request_bytes_ > live.machine->max_retained_request_bytes()) {
+      answer.replay = Replay::kTooLarge;
+    }
+    return answer;
   }
 
   void CallOver(size_t number) {
@@ -252,10 +282,17 @@ class Simulation {
     ScenarioCallResult& call = result_.calls[number];
     call.code = simulated.status.code();
     call.message = std::string(simulated.status.message());
+    if (call.code != absl::StatusCode::kOk &&
+        live.machine->explain_in_message()) {
+      absl::StrAppend(&call.message, " [redial: ", simulated.report.Summary(),
+                      "]");
+    }
     call.trailers = std::move(simulated.answer.metadata);
     call.report = std::move(simulated.report);
     call.report.method = scenario_.calls[live.entry].grpc->method;
     call.report.idempotency_key = live.key;
+    recorded_bytes_ += call.message.size() + call.report.method.size() +
+                       BytesOf(call.trailers);
     for (const std::string& violation : simulated.violations) {
       result_.violations.push_back(
           absl::StrCat("calls[", number, "]: ", violation));
@@ -274,6 +311,8 @@ class Simulation {
   VirtualTime time_;
   std::vector<Entry> entries_;
   size_t over_ = 0;  // so many calls at the front are over
+  const size_t request_bytes_ = ScenarioRequest().ByteSizeLong();
+  size_t recorded_bytes_ = 0;
   std::map<size_t, LiveCall> live_;
   ScenarioResult result_;
 };
