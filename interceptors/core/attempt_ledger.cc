@@ -7,26 +7,26 @@ namespace redial {
 void AttemptLedger::AttemptStarted(int number, AttemptKind kind,
                                    absl::Duration wait, WaitSource from,
                                    Instant now) {
-  AttemptRecord record;
+  AttemptRecord& record = attempts_.emplace_back();
   record.number = number;
   record.kind = kind;
   record.wait = wait;
   record.wait_from = from;
   record.start = now - call_start_;
   record.end = record.start;
-  attempts_.push_back(record);
 }
 
 void AttemptLedger::AttemptEnded(int number, const Outcome& outcome,
                                  OutcomeClass outcome_class, Instant now) {
-  for (AttemptRecord& record : attempts_) {
-    if (record.number != number) continue;
-    record.code = outcome.code;
-    record.http_status = outcome.http_status;
-    record.outcome_class = outcome_class;
-    record.end = now - call_start_;
-    return;
-  }
+  // Nearly always the last one.
+  const auto record = std::find_if(
+      attempts_.rbegin(), attempts_.rend(),
+      [number](const AttemptRecord& each) { return each.number == number; });
+  if (record == attempts_.rend()) return;
+  record->code = outcome.code;
+  record->http_status = outcome.http_status;
+  record->outcome_class = outcome_class;
+  record->end = now - call_start_;
 }
 
 int AttemptLedger::CountEnded(absl::StatusCode code) const {

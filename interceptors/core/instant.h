@@ -33,16 +33,22 @@ class Instant {
   // Never: the value of a deadline that was not set.
   static constexpr Instant Infinite() { return Instant(kInfinite); }
 
+  Instant PlusNanoseconds(int64_t length) const {
+    return Instant(Add(nanoseconds_, length));
+  }
+
   absl::Duration since_epoch() const { return Length(nanoseconds_); }
   bool is_infinite() const { return nanoseconds_ == kInfinite; }
 
   friend Instant operator+(Instant at, absl::Duration length) {
-    // Infinite lengths are common, and slow to convert.
-    if (length == absl::InfiniteDuration()) return Infinite();
-    return Instant(Add(at.nanoseconds_, absl::ToInt64Nanoseconds(length)));
+    // Infinite ones are common, and slow to convert.
+    if (at.is_infinite() || length == absl::InfiniteDuration()) {
+      return Infinite();
+    }
+    return at.PlusNanoseconds(absl::ToInt64Nanoseconds(length));
   }
   friend Instant operator-(Instant at, absl::Duration length) {
-    return at + -length;
+    return at.is_infinite() ? at : at + -length;
   }
   friend absl::Duration operator-(Instant a, Instant b) {
     int64_t difference = 0;

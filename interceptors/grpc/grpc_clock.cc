@@ -39,10 +39,15 @@ Instant InstantFromTimespec(gpr_timespec time, Instant now) {
     case GPR_CLOCK_MONOTONIC:
       return Instant::FromNanoseconds(nanoseconds);
     case GPR_TIMESPAN:
-      return now + absl::Nanoseconds(nanoseconds);
-    default:
-      return now + (absl::Nanoseconds(nanoseconds) -
-                    absl::Nanoseconds(Nanoseconds(gpr_now(time.clock_type))));
+      return now.PlusNanoseconds(nanoseconds);
+    default: {
+      int64_t left = 0;
+      if (__builtin_sub_overflow(
+              nanoseconds, Nanoseconds(gpr_now(time.clock_type)), &left)) {
+        return nanoseconds < 0 ? Instant() : Instant::Infinite();
+      }
+      return now.PlusNanoseconds(left);
+    }
   }
 }
 

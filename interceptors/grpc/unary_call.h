@@ -12,6 +12,10 @@
 // and with no lock held: Proceed, TryCancel, observers and user code never run
 // under a lock. The interceptor shell, timers and children's callbacks hold
 // references.
+//
+// The sources, in the order of a call: unary_call.cc (hooks and queue),
+// unary_call_start.cc, unary_call_events.cc, unary_call_actions.cc,
+// unary_call_answer.cc.
 #ifndef REDIAL_GRPC_UNARY_CALL_H_
 #define REDIAL_GRPC_UNARY_CALL_H_
 
@@ -109,7 +113,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   void Do(const StartAttempt& start);
   void Do(const WaitUntil& wait);
   void Do(const CancelAttempt& cancel);
-  void Do(const Finish& finish);
+  void Do(Finish&& finish);
 
   // Starting attempts.
   CallSetup Setup();
@@ -174,7 +178,8 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   uint64_t call_id_ = 0;
   bool open_ = false;
   bool held_ = false;
-  bool owned_ = false;
+  bool owned_first_ = false;  // wanted
+  bool owned_ = false;        // done
   absl::optional<EndCause> ended_early_;
   bool ended_by_caller_ = false;
 
