@@ -105,7 +105,10 @@ Outcome AnyOutcome(Dice& dice) {
 class RandomCall {
  public:
   RandomCall(Dice& dice, CallSetup setup)
-      : dice_(dice), setup_(setup), now_(setup.start), machine_(CallSetup(setup)) {}
+      : dice_(dice),
+        setup_(setup),
+        now_(setup.start),
+        machine_(CallSetup(setup)) {}
 
   // Events in any order, fitting or not.
   void Shake() {

@@ -1,6 +1,7 @@
 // What calls share: a policy that changes, throttles, budgets, operations.
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "redial/core/operation.h"
+#include "redial/core/random_source.h"
 #include "redial/core/retry_budget.h"
 #include "redial/grpc/channel.h"
 #include "redial/testing/matchers.h"
@@ -18,6 +20,7 @@ namespace redial {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using Answer = ScriptedGrpcAnswer;
 
@@ -162,6 +165,27 @@ TEST(SharedStateTest, AnOperationBoundsSeveralCalls) {
     EXPECT_EQ(work->requests_used(), 4);
     EXPECT_THAT(server.Requests(), SizeIs(4));
   }
+}
+
+TEST(SharedStateTest, KeysComeFromTheChannelsGeneratorOncePerCall) {
+  ScriptedGrpcServer server({Unavailable(), Answer::Ok(), Answer::Ok()});
+  EchoPolicy policy;
+  policy.adjust = [](MethodPolicy& method) { method.key.generate = true; };
+  std::atomic<int> made{0};
+  ChannelOptions options = TestChannelOptions();
+  options.key_generator = [&made](RandomSource&) {
+    return "order-" + std::to_string(++made);
+  };
+  const auto channel =
+      CreateChannel(server.target(), grpc::InsecureChannelCredentials(),
+                    MakePolicyTable(policy), options);
+  EXPECT_THAT(CallUnary(channel, UnaryApi::kSync).status, IsOk());
+  EXPECT_THAT(CallUnary(channel, UnaryApi::kSync).status, IsOk());
+  std::vector<std::string> keys;
+  for (const auto& request : server.Requests()) {
+    keys.push_back(OneValue(request.metadata, "idempotency-key"));
+  }
+  EXPECT_THAT(keys, ElementsAre("order-1", "order-1", "order-2"));
 }
 
 }  // namespace
