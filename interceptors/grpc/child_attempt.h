@@ -4,7 +4,7 @@
 // the channel's factories (so that what stands behind redial runs again for
 // each attempt), and delivers into the caller's own response object. Where
 // redial's factory and the wrapped once-per-call factories stand in that list,
-// ChildScope tells them to make a placeholder.
+// ChildBeingCreated tells them to step aside.
 //
 // Owned by its call alone: gRPC's threads hold no reference to an attempt, for
 // its context holds the channel, and gRPC cannot destroy a channel on them.
