@@ -35,7 +35,7 @@ const Instant kStart = Instant::FromEpoch(absl::Hours(1));
 
 class RetryMachineSetupTest : public ::testing::Test {
  protected:
-  CallSetup Setup(std::shared_ptr<const MethodPolicy> policy) {
+  CallSetup SetupFor(std::shared_ptr<const MethodPolicy> policy) {
     CallSetup setup;
     setup.policy = std::move(policy);
     setup.random = &half_;
@@ -61,7 +61,7 @@ std::shared_ptr<InFlightRetryBudget> AtMostRetrying(int64_t retries) {
 }
 
 TEST_F(RetryMachineSetupTest, WithoutAPolicyNothingIsRetried) {
-  MachineDriver call(Setup(nullptr));
+  MachineDriver call(SetupFor(nullptr));
   EXPECT_FALSE(call.machine().may_retry());
   EXPECT_EQ(call.machine().previous_attempts_name(), "");
   EXPECT_EQ(call.machine().max_retained_request_bytes(), 0u);
@@ -73,7 +73,7 @@ TEST_F(RetryMachineSetupTest, WithoutAPolicyNothingIsRetried) {
 
   auto no_retry = std::make_shared<MethodPolicy>();
   no_retry->timeout = absl::Seconds(1);
-  MachineDriver limited(Setup(no_retry));
+  MachineDriver limited(SetupFor(no_retry));
   EXPECT_FALSE(limited.machine().may_retry());
   limited.Start();
   EXPECT_THAT(limited.Done(1, Failure(kUnavailable)),
@@ -81,7 +81,7 @@ TEST_F(RetryMachineSetupTest, WithoutAPolicyNothingIsRetried) {
 }
 
 TEST_F(RetryMachineSetupTest, WithoutAPolicyADeadlineOrACancelIsTheReason) {
-  CallSetup setup = Setup(nullptr);
+  CallSetup setup = SetupFor(nullptr);
   setup.caller_deadline = kStart + Ms(5);
   MachineDriver late(setup);
   late.Start();
@@ -98,7 +98,7 @@ TEST_F(RetryMachineSetupTest, WithoutAPolicyADeadlineOrACancelIsTheReason) {
 // Step 1 comes before the throttle of steps 2 and 6.
 TEST_F(RetryMachineSetupTest, WithoutARetryPolicyTheThrottleIsLeftAlone) {
   for (const bool ok : {true, false}) {
-    CallSetup setup = Setup(nullptr);
+    CallSetup setup = SetupFor(nullptr);
     const auto throttle =
         std::make_shared<RetryThrottle>(ThrottleParameters{4000, 1000});
     throttle->RecordFailure();
@@ -112,13 +112,13 @@ TEST_F(RetryMachineSetupTest, WithoutARetryPolicyTheThrottleIsLeftAlone) {
 
 TEST_F(RetryMachineSetupTest, MayRetryNeedsASecondAttempt) {
   auto policy = ListedPolicy();
-  EXPECT_TRUE(MachineDriver(Setup(policy)).machine().may_retry());
+  EXPECT_TRUE(MachineDriver(SetupFor(policy)).machine().may_retry());
   policy->retry->max_attempts = 1;
-  EXPECT_FALSE(MachineDriver(Setup(policy)).machine().may_retry());
+  EXPECT_FALSE(MachineDriver(SetupFor(policy)).machine().may_retry());
 }
 
 TEST_F(RetryMachineSetupTest, ARefusedCallIsAnsweredInWordsAndNotSent) {
-  CallSetup bad_key = Setup(ListedPolicy());
+  CallSetup bad_key = SetupFor(ListedPolicy());
   bad_key.refused = absl::InvalidArgumentError("the key is too long");
   MachineDriver invalid(std::move(bad_key));
   EXPECT_THAT(invalid.Start(), ElementsAre("finish 0 PERMANENT"));
@@ -126,7 +126,7 @@ TEST_F(RetryMachineSetupTest, ARefusedCallIsAnsweredInWordsAndNotSent) {
                                          "the key is too long"));
   EXPECT_TRUE(invalid.Report().permanent);
 
-  CallSetup admission = Setup(ListedPolicy());
+  CallSetup admission = SetupFor(ListedPolicy());
   admission.refused = absl::UnavailableError("the breaker is open");
   MachineDriver refused(std::move(admission));
   EXPECT_THAT(refused.Start(), ElementsAre("finish 0 REJECTED"));
@@ -162,7 +162,7 @@ TEST_F(RetryMachineSetupTest,
     SCOPED_TRACE(row.name);
     auto policy = DefaultClassesPolicy();
     policy->idempotency = row.config;
-    CallSetup setup = Setup(policy);
+    CallSetup setup = SetupFor(policy);
     setup.idempotent_override = row.options;
     setup.idempotency = row.descriptor;
     setup.has_idempotency_key = row.key;
@@ -205,7 +205,7 @@ TEST_F(RetryMachineSetupTest, TheEarliestDeadlineHolds) {
     policy->timeout = row.config;
     policy->inherit_deadline = row.inherit;
     policy->deadline_reserve = Ms(5);
-    CallSetup setup = Setup(policy);
+    CallSetup setup = SetupFor(policy);
     setup.caller_deadline = row.caller;
     setup.inherited_deadline = row.inherited;
     EXPECT_EQ(MachineDriver(setup).machine().deadline(), row.expected);
@@ -216,7 +216,7 @@ TEST_F(RetryMachineSetupTest, TheEarliestDeadlineHolds) {
 
 TEST_F(RetryMachineSetupTest, WithADeadlineThatHasPassedNothingIsSent) {
   for (const absl::Duration left : {Ms(0), -Ms(1), -absl::Hours(9)}) {
-    CallSetup setup = Setup(ListedPolicy());
+    CallSetup setup = SetupFor(ListedPolicy());
     setup.caller_deadline = kStart + left;
     const auto operation = OperationOf(5);
     setup.operation = operation;
@@ -233,7 +233,7 @@ TEST_F(RetryMachineSetupTest, WithADeadlineThatHasPassedNothingIsSent) {
 TEST_F(RetryMachineSetupTest, AnAttemptEndsAtItsLimitOrTheDeadline) {
   auto policy = ListedPolicy();
   policy->attempt_timeout = Ms(300);
-  CallSetup setup = Setup(policy);
+  CallSetup setup = SetupFor(policy);
   setup.caller_deadline = kStart + Ms(500);
   MachineDriver call(std::move(setup));
   call.Start();
@@ -256,7 +256,7 @@ TEST_F(RetryMachineSetupTest, AnAttemptEndsAtItsLimitOrTheDeadline) {
 TEST_F(RetryMachineSetupTest, ALimitThatEndsWithTheDeadlineIsTheDeadline) {
   auto policy = ListedPolicy();
   policy->attempt_timeout = policy->timeout = Ms(300);
-  MachineDriver call(Setup(policy));
+  MachineDriver call(SetupFor(policy));
   call.Start();
   EXPECT_EQ(absl::get<StartAttempt>(call.actions()[0]).timeout,
             absl::InfiniteDuration());
@@ -271,14 +271,14 @@ TEST_F(RetryMachineSetupTest, ATimeoutThatTheTransportKeptIsToldByTheClock) {
   policy->idempotency = Idempotency::kIdempotent;
   policy->attempt_timeout = Ms(300);
   for (const double after : {298.5, 300.0, 301.0}) {
-    MachineDriver call(Setup(policy));
+    MachineDriver call(SetupFor(policy));
     call.Start();
     call.Advance(Ms(after));
     EXPECT_THAT(call.Done(1, Failure(kDeadlineExceeded)),
                 ElementsAre("wait 100ms BACKOFF"))
         << after;
   }
-  MachineDriver early(Setup(policy));
+  MachineDriver early(SetupFor(policy));
   early.Start();
   early.Advance(Ms(200));
   EXPECT_THAT(early.Done(1, Failure(kDeadlineExceeded)),
@@ -286,11 +286,11 @@ TEST_F(RetryMachineSetupTest, ATimeoutThatTheTransportKeptIsToldByTheClock) {
 }
 
 TEST_F(RetryMachineSetupTest, ALateTimerStartsNothingAfterDeadlineOrWindow) {
-  CallSetup with_deadline = Setup(ListedPolicy());
+  CallSetup with_deadline = SetupFor(ListedPolicy());
   with_deadline.caller_deadline = kStart + Ms(150);
   auto policy = ListedPolicy();
   policy->retry_window = Ms(150);
-  CallSetup with_window = Setup(policy);
+  CallSetup with_window = SetupFor(policy);
   for (auto& [setup, finish] : std::vector<std::pair<CallSetup, std::string>>{
            {with_deadline, "finish 1 DEADLINE"},
            {with_window, "finish 1 RETRY_WINDOW"}}) {
@@ -312,7 +312,7 @@ TEST_F(RetryMachineSetupTest, ALateTimerStartsNothingAfterDeadlineOrWindow) {
 TEST_F(RetryMachineSetupTest, ARequestBudgetRefusesFirstAttemptsToo) {
   const auto operation = OperationOf(1);
   ASSERT_TRUE(operation->TryTake());
-  CallSetup setup = Setup(ListedPolicy());
+  CallSetup setup = SetupFor(ListedPolicy());
   setup.operation = operation;
   MachineDriver call(std::move(setup));
   EXPECT_THAT(call.Start(), ElementsAre("finish 0 REQUEST_BUDGET"));
@@ -323,7 +323,7 @@ TEST_F(RetryMachineSetupTest, ARequestBudgetRefusesFirstAttemptsToo) {
 
 TEST_F(RetryMachineSetupTest, TheOperationsWindowHoldsForAllItsCalls) {
   const auto operation = OperationOf(9, Ms(150));
-  CallSetup setup = Setup(ListedPolicy());
+  CallSetup setup = SetupFor(ListedPolicy());
   setup.operation = operation;
   MachineDriver first(setup);
   first.Start();
@@ -366,7 +366,7 @@ TEST_F(RetryMachineSetupTest, BudgetsPayLastAndTheRequestBudgetFirst) {
     const auto budget = AtMostRetrying(row.retries);
     policy->retry_budget = budget;
     const auto operation = OperationOf(row.requests);
-    CallSetup setup = Setup(policy);
+    CallSetup setup = SetupFor(policy);
     setup.operation = operation;
     setup.caller_deadline = kStart + row.deadline;
     {

@@ -27,7 +27,7 @@ constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
 
 class SharedStateTest : public ::testing::Test {
  protected:
-  CallSetup Setup(std::shared_ptr<const MethodPolicy> policy) {
+  CallSetup SetupFor(std::shared_ptr<const MethodPolicy> policy) {
     CallSetup setup;
     setup.policy = std::move(policy);
     setup.throttle = throttle_;
@@ -37,7 +37,7 @@ class SharedStateTest : public ::testing::Test {
   CallReport RunOne(const std::shared_ptr<const MethodPolicy>& policy,
                     std::vector<SimulatedAnswer> answers) {
     MachineSimulator simulator(std::move(answers));
-    RetryMachine machine(Setup(policy));
+    RetryMachine machine(SetupFor(policy));
     return simulator.Run(machine).report;
   }
   FixedRandom half_{0.5};
@@ -90,7 +90,7 @@ TEST_F(SharedStateTest, WaitsCountInFlightAndCancelGivesThemBack) {
   policy->retry_budget = budget;
   std::vector<std::unique_ptr<MachineDriver>> calls;
   for (int i = 0; i < 200; ++i) {
-    calls.push_back(std::make_unique<MachineDriver>(Setup(policy)));
+    calls.push_back(std::make_unique<MachineDriver>(SetupFor(policy)));
     calls.back()->Start();
   }
   EXPECT_EQ(budget->active_calls(), 200);
@@ -147,7 +147,7 @@ TEST_F(SharedStateTest, OnlyAnAnswerThatIsNoSignOfOverloadDeposits) {
     const auto budget = std::make_shared<WindowedRetryBudget>(parameters);
     auto policy = ListedPolicy();
     policy->retry_budget = budget;
-    MachineDriver call(Setup(policy));
+    MachineDriver call(SetupFor(policy));
     call.Start();
     call.Done(1, row.outcome);
     ASSERT_TRUE(call.machine().finished());
@@ -193,7 +193,7 @@ TEST_F(SharedStateTest, CallsOfOnePolicyHaveABackoffEach) {
   const auto policy = ListedPolicy();
   std::vector<std::unique_ptr<MachineDriver>> calls;
   for (int i = 0; i < 50; ++i) {
-    calls.push_back(std::make_unique<MachineDriver>(Setup(policy)));
+    calls.push_back(std::make_unique<MachineDriver>(SetupFor(policy)));
     calls.back()->Start();
   }
   for (int attempt = 1; attempt <= 2; ++attempt) {

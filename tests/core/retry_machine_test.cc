@@ -31,7 +31,7 @@ constexpr absl::StatusCode kDeadlineExceeded =
 
 class RetryMachineTest : public ::testing::Test {
  protected:
-  CallSetup Setup(std::shared_ptr<const MethodPolicy> policy) {
+  CallSetup SetupFor(std::shared_ptr<const MethodPolicy> policy) {
     CallSetup setup;
     setup.policy = std::move(policy);
     setup.random = &half_;
@@ -100,7 +100,7 @@ std::vector<EndRow> EndRows() {
 TEST_F(RetryMachineTest, EndBeforeStartSendsNothing) {
   for (const EndRow& row : EndRows()) {
     SCOPED_TRACE(row.name);
-    MachineDriver call(Setup(ListedPolicy()));
+    MachineDriver call(SetupFor(ListedPolicy()));
     EXPECT_THAT(call.End(row.cause), IsEmpty());
     EXPECT_FALSE(call.machine().finished());
     EXPECT_THAT(call.Start(), ElementsAre(row.before_start));
@@ -114,7 +114,7 @@ TEST_F(RetryMachineTest, EndBeforeStartSendsNothing) {
 TEST_F(RetryMachineTest, EndInAnAttempt) {
   for (const EndRow& row : EndRows()) {
     SCOPED_TRACE(row.name);
-    MachineDriver call(Setup(ListedPolicy()));
+    MachineDriver call(SetupFor(ListedPolicy()));
     call.Start();
     call.Done(1, Failure(kUnavailable));
     call.Wake();
@@ -132,7 +132,7 @@ TEST_F(RetryMachineTest, EndInAnAttempt) {
 TEST_F(RetryMachineTest, EndInAWaitFinishesAtOnceWithTheLastFailure) {
   for (const EndRow& row : EndRows()) {
     SCOPED_TRACE(row.name);
-    MachineDriver call(Setup(ListedPolicy()));
+    MachineDriver call(SetupFor(ListedPolicy()));
     call.Start();
     call.Done(1, Failure(kUnavailable, "disk full"));
     EXPECT_THAT(call.End(row.cause), ElementsAre(row.in_wait));
@@ -148,7 +148,7 @@ TEST_F(RetryMachineTest, EndInAWaitFinishesAtOnceWithTheLastFailure) {
 TEST_F(RetryMachineTest, AnAnswerThatOvertookTheEndIsTheAnswer) {
   for (const EndRow& row : EndRows()) {
     SCOPED_TRACE(row.name);
-    MachineDriver call(Setup(ListedPolicy()));
+    MachineDriver call(SetupFor(ListedPolicy()));
     call.Start();
     call.End(row.cause);
     EXPECT_THAT(call.Done(1, Outcome()), ElementsAre("finish 1 SUCCESS"));
@@ -157,7 +157,7 @@ TEST_F(RetryMachineTest, AnAnswerThatOvertookTheEndIsTheAnswer) {
 
 TEST_F(RetryMachineTest, AFailureThatOvertookACancelIsStillACancel) {
   for (const EndCause cause : {EndCause::kCaller, EndCause::kParent}) {
-    MachineDriver call(Setup(ListedPolicy()));
+    MachineDriver call(SetupFor(ListedPolicy()));
     call.Start();
     call.End(cause);
     EXPECT_THAT(call.Done(1, Failure(kUnavailable)),
@@ -203,7 +203,7 @@ TEST_F(RetryMachineTest, TheFirstCauseStaysButADrainGivesWay) {
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
-    MachineDriver call(Setup(ListedPolicy()));
+    MachineDriver call(SetupFor(ListedPolicy()));
     call.Start();
     call.End(row.first);
     EXPECT_EQ(call.End(row.second), row.at_second);
@@ -212,7 +212,7 @@ TEST_F(RetryMachineTest, TheFirstCauseStaysButADrainGivesWay) {
 }
 
 TEST_F(RetryMachineTest, ADrainedAttemptStillReportsWhyItFailed) {
-  MachineDriver call(Setup(ListedPolicy()));
+  MachineDriver call(SetupFor(ListedPolicy()));
   call.Start();
   call.End(EndCause::kDrain);
   EXPECT_THAT(call.Done(1, Failure(absl::StatusCode::kNotFound)),
@@ -238,7 +238,7 @@ TEST_F(RetryMachineTest, WhatWeCutOffIsNoFailureOfTheServer) {
       SCOPED_TRACE(row.name + (listed ? ", CANCELLED listed" : ""));
       auto policy = ListedPolicy();
       if (listed) policy->retry->classifier.retryable_codes->Add(kCancelled);
-      CallSetup setup = Setup(policy);
+      CallSetup setup = SetupFor(policy);
       setup.throttle =
           std::make_shared<RetryThrottle>(ThrottleParameters{4000, 1000});
       const std::shared_ptr<RetryThrottle> throttle = setup.throttle;
@@ -258,11 +258,11 @@ TEST_F(RetryMachineTest, WhatWeCutOffIsNoFailureOfTheServer) {
 TEST_F(RetryMachineTest, ARemoteCancelledIsNotTheCallers) {
   auto policy = ListedPolicy();
   policy->retry->classifier.retryable_codes->Add(kCancelled);
-  MachineDriver listed(Setup(policy));
+  MachineDriver listed(SetupFor(policy));
   listed.Start();
   EXPECT_THAT(listed.Done(1, Failure(kCancelled)),
               ElementsAre("wait 100ms BACKOFF"));
-  MachineDriver by_default(Setup(DefaultClassesPolicy()));
+  MachineDriver by_default(SetupFor(DefaultClassesPolicy()));
   by_default.Start();
   EXPECT_THAT(by_default.Done(1, Failure(kCancelled)),
               ElementsAre("finish 1 PERMANENT"));
@@ -271,7 +271,7 @@ TEST_F(RetryMachineTest, ARemoteCancelledIsNotTheCallers) {
 // ---- Events that do not fit. ----
 
 TEST_F(RetryMachineTest, EventsOutOfTurnDoNothing) {
-  MachineDriver call(Setup(ListedPolicy()));
+  MachineDriver call(SetupFor(ListedPolicy()));
   EXPECT_THAT(call.Wake(), IsEmpty());
   EXPECT_THAT(call.Done(1, Failure(kUnavailable)), IsEmpty());
   EXPECT_THAT(call.Start(), ElementsAre("start 1 FIRST"));
@@ -297,7 +297,7 @@ TEST_F(RetryMachineTest, EventsOutOfTurnDoNothing) {
 }
 
 TEST_F(RetryMachineTest, CommittedHoldsForTheAttemptInFlight) {
-  MachineDriver stale(Setup(ListedPolicy()));
+  MachineDriver stale(SetupFor(ListedPolicy()));
   stale.Start();
   stale.Done(1, Failure(kUnavailable));
   stale.Wake();
@@ -306,7 +306,7 @@ TEST_F(RetryMachineTest, CommittedHoldsForTheAttemptInFlight) {
   EXPECT_THAT(stale.Done(2, Failure(kUnavailable)),
               ElementsAre("wait 200ms BACKOFF"));
 
-  MachineDriver call(Setup(ListedPolicy()));
+  MachineDriver call(SetupFor(ListedPolicy()));
   call.Start();
   call.machine().Committed(1);
   EXPECT_THAT(call.Done(1, Failure(kUnavailable)),
