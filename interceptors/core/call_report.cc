@@ -16,7 +16,7 @@ struct ReasonName {
 
 constexpr std::array<ReasonName, 18> kReasons = {{
     {"SUCCESS", "success"},
-    {"PERMANENT", "the error is permanent"},
+    {"PERMANENT", "not an error that is retried"},
     {"NOT_IDEMPOTENT",
      "the server may have acted and the method is not idempotent"},
     {"ATTEMPTS_EXHAUSTED", "attempts exhausted"},
@@ -104,10 +104,11 @@ absl::optional<absl::StatusCode> CodeFromName(absl::string_view name) {
 }
 
 std::string CallReport::Summary() const {
+  const absl::Duration shown = absl::Trunc(elapsed, absl::Milliseconds(1));
   std::string text = absl::StrCat(
       CodeName(code), " after ", attempts.size(),
       attempts.size() == 1 ? " attempt in " : " attempts in ",
-      absl::FormatDuration(absl::Trunc(elapsed, absl::Milliseconds(1))));
+      shown == absl::ZeroDuration() ? "<1ms" : absl::FormatDuration(shown));
   if (stop_reason != StopReason::kSuccess) {
     absl::StrAppend(&text, ": ", StopReasonText(stop_reason));
   }

@@ -1,6 +1,7 @@
 // The README's quickstart is the compiled one.
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/redial/command_line.h"
 
 namespace redial {
 namespace {
@@ -38,6 +40,15 @@ TEST(ReadmeTest, ShowsTheQuickstartThatIsCompiled) {
 TEST(ReadmeTest, ShowsTheServiceConfigThatIsRun) {
   EXPECT_THAT(ReadFile("README.md"),
               HasSubstr(ReadFile("examples/quickstart/service_config.json")));
+}
+
+TEST(ReadmeTest, TheServiceConfigThatPeopleCopyIsCleanUnderCheck) {
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(
+      RunRedial({"check", "examples/quickstart/service_config.json"}, out, err),
+      0);
+  EXPECT_THAT(out.str(), Not(HasSubstr("warning")));
 }
 
 }  // namespace
