@@ -212,6 +212,7 @@ UnaryResult CallUnary(const std::shared_ptr<grpc::Channel>& channel,
       break;
   }
   result.elapsed = GrpcNow() - start;
+  if (spec.afterwards) spec.afterwards();
   result.initial_metadata = Copy(context.GetServerInitialMetadata());
   result.trailers = Copy(context.GetServerTrailingMetadata());
   return result;

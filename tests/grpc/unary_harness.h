@@ -58,6 +58,9 @@ struct UnarySpec {
   // Runs once the call was made (for kSync: on another thread), while it is in
   // flight.
   std::function<void(grpc::ClientContext&)> meanwhile;
+  // Runs when the call is over, before its context is destroyed: a thread that
+  // may still be in TryCancel is awaited here.
+  std::function<void()> afterwards;
   CallOptions options;
 };
 

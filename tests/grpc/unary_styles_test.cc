@@ -215,9 +215,9 @@ TEST_P(UnaryStylesTest, CancelInBackoffEndsTheWaitAtOnce) {
         context.TryCancel();
       });
     };
+    spec.afterwards = [&canceller] { canceller.join(); };
   }
   const UnaryResult result = CallUnary(Channel(server, policy), api(), spec);
-  if (canceller.joinable()) canceller.join();
   EXPECT_THAT(result.status, StatusIs(grpc::StatusCode::CANCELLED));
   EXPECT_THAT(result.elapsed, Lt(absl::Seconds(10)));
   EXPECT_THAT(result.report,

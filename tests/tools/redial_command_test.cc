@@ -227,7 +227,7 @@ TEST_F(RedialCommandTest, ExplainHasARowForEachCode) {
             "\n  ", CodeName(static_cast<absl::StatusCode>(code)), " ")));
   }
   EXPECT_THAT(out(), ContainsRegex("UNAVAILABLE +TRANSIENT +yes +the config"));
-  EXPECT_THAT(out(), ContainsRegex("INTERNAL +PERMANENT +no +the error is"));
+  EXPECT_THAT(out(), ContainsRegex("INTERNAL +PERMANENT +no +not an error"));
   EXPECT_THAT(out(), ContainsRegex("OK +SUCCESS +- +success"));
 }
 
