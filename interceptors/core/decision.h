@@ -49,8 +49,6 @@ struct CallFacts {
   bool cancelled = false;
   // The request may be sent again although the server may have seen it.
   bool may_send_twice = false;
-  // This attempt's own limit, infinite if none.
-  Instant attempt_deadline = Instant::Infinite();
   int attempts_made = 1;
   // Of the backoff since the start or the last pushback.
   int64_t backoff_retries = 0;

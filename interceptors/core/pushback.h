@@ -4,7 +4,7 @@
 // The parsers are total: any bytes give an answer, in time linear in their
 // length. Nothing here trusts strtol, sscanf, locale or a date library.
 //
-//   Pushback p = ReadPushback(&metadata, details, absl::Now(), true);
+//   Pushback p = ReadPushback(&metadata, details, wall_now, true);
 //   if (p.kind == Pushback::Kind::kDelay) Wait(p.delay);
 #ifndef REDIAL_CORE_PUSHBACK_H_
 #define REDIAL_CORE_PUSHBACK_H_

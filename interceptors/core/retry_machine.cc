@@ -194,7 +194,6 @@ void RetryMachine::AttemptDone(int number, const Outcome& reported, Instant now,
   // A drain cuts nothing off; every other cause does.
   facts.cancelled = ended_.has_value() && *ended_ != EndCause::kDrain;
   facts.may_send_twice = may_send_twice_;
-  facts.attempt_deadline = attempt_deadline_;
   facts.attempts_made = attempts_;
   facts.backoff_retries = backoff_retries_;
   facts.previous_backoff = previous_backoff_;
